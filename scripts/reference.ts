@@ -79,7 +79,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
     from: './client/index.js',
     with: {
       './client/outcome.js': ['TransportFacts'],
-      './client/request.js': ['Answer', 'Call', 'Request'],
+      './client/exchange.js': ['Answer', 'Call', 'Request'],
     },
   },
   'tandem-rpc/client/sse': {

@@ -1,50 +1,49 @@
 import { escapeControls } from '../core/base/escape.ts';
-import type { Place } from '../core/base/place.ts';
-import { type Cores, coresText } from '../core/config/cores.ts';
+import type { Config } from '../core/config/config.ts';
+import { type Cores, coresHere, coresText } from '../core/config/cores.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
-import { resultText } from './result-text.ts';
-import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
+import type { RpcApp } from '../server/app/app.ts';
+import type { Address } from '../server/app/app-options.ts';
+import type { Hooks } from '../server/app/hooks.ts';
+import { asksWho, type ExampleCall, exampleCall } from './example-call.ts';
+import { fitted, resultText } from './output.ts';
 
-/** What the banner needs to know of a server; an RpcApp that listens has all of it. */
-export interface Served {
-  readonly router: AnyRouter;
-  readonly transport: 'uws' | 'node';
-  placementOf(name: string): Place;
-}
+/** What the banner asks of a server that listens. */
+export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 
-export interface BannerFacts {
-  /** Empty where nobody calls over HTTP. */
-  readonly url: string;
-  /** undefined: there is no console. */
-  readonly consoleUrl: string | undefined;
-  /** Where agents connect; undefined: nowhere. */
-  readonly mcpUrl: string | undefined;
-  /** What it is called over NATS. */
-  readonly service: readonly string[];
+/** What the banner says of the process. `url` is empty if nobody calls over HTTP. */
+export interface BannerFacts
+  extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
+    Pick<Config, 'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups'> {
   readonly version: string;
   /** false: a gateway, which runs nothing itself and has no workers. */
   readonly hasModules: boolean;
-  readonly processes: number;
-  /** Workers of each process. */
-  readonly workers: number;
-  readonly spareWorkers: number;
-  /** The groups of workers that are configured. */
-  readonly groups: Readonly<Record<string, Crew>>;
   /** Whether an `authenticate` hook decides who may call. */
   readonly authenticates: boolean;
   readonly cores: Cores;
 }
 
-const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
-const widest = 76;
-const mostRows = 50;
-
-function clip(text: string): string {
-  const line = escapeControls(text);
-  return line.length > widest ? `${line.slice(0, widest - 3)}...` : line;
+/** The banner of a process that listens, with or without a supervisor. */
+export function bannerOf(
+  app: Served,
+  address: Address,
+  { modules, config, version }: { modules: readonly string[]; config: Config; version: string },
+  hooks: Hooks,
+): string {
+  return banner(app, {
+    ...config,
+    ...address,
+    version,
+    hasModules: modules.length > 0,
+    authenticates: hooks.authenticate !== undefined,
+    cores: coresHere(),
+  });
 }
+
+const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
+const mostRows = 50;
 
 /**
  * A signature such as `math.add(a: number, b?: number) -> number`. A bare function without a schema takes any object.
@@ -54,7 +53,8 @@ function signature(schema: ProcedureSchema, hasParams: boolean): string {
     ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
   );
   const result = resultText(schema.return_type, schema.yield_type);
-  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${result}`);
+  const line = `${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${result}`;
+  return fitted(escapeControls(line), 76);
 }
 
 function procedureRows(app: Served): string[] {
@@ -79,43 +79,30 @@ export function quote(word: string): string {
 }
 
 /**
- * The loopback address in place of an address that stands for every interface, which is no address to connect to on
+ * The loopback address instead of an address that stands for every interface, which is no address to connect to on
  * every system.
  */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** The command by which curl reaches a URL of this service. */
-function curlTo(url: string): string[] {
-  const [, scheme = '', socket = '', path = ''] =
-    /^(https?)\+unix:\/\/([^/]+)(.*)$/.exec(url) ?? [];
-  if (socket !== '') {
-    return ['curl', '--unix-socket', decodeURIComponent(socket), `${scheme}://localhost${path}`];
-  }
-  // Without -g, curl reads the brackets of an IPv6 address as a pattern.
-  return url.includes('[') ? ['curl', '-g', url] : ['curl', url];
-}
-
+/** The command that calls this service, as words: the URL of a Unix socket is none that curl takes. */
 function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
-  const command = curlTo(url);
-  const post =
-    call === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(call)];
-  const isStream = call !== undefined && router.get(call.method)?.stream !== undefined;
-  // Without -N, curl shows the values of a stream when there are many.
-  const stream = isStream ? ['-N', '-H', 'accept: text/event-stream'] : [];
-  return [...command, ...stream, ...post].map(quote).join(' ');
-}
-
-/**
- * What to add to the line to paste, where a hook decides who may call. Only the hook's author knows what the hook
- * looks at.
- */
-function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boolean): string[] {
-  const authorizes = call !== undefined && asksWho(app.router, call.method);
-  if (!authenticates && !authorizes) return [];
-  const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
-  return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];
+  const [, scheme = '', socket, path = ''] = /^(https?)\+unix:\/\/([^/]+)(.*)$/.exec(url) ?? [];
+  const words = ['curl'];
+  if (socket !== undefined) {
+    words.push('--unix-socket', decodeURIComponent(socket), `${scheme}://localhost${path}`);
+  } else {
+    // Without -g, curl reads the brackets of an IPv6 address as a pattern.
+    if (url.includes('[')) words.push('-g');
+    words.push(url);
+  }
+  if (call !== undefined) {
+    // Without -N, curl shows the values of a stream when there are many.
+    if (router.get(call.method)?.stream) words.push('-N', '-H', 'accept: text/event-stream');
+    words.push('-H', 'content-type: application/json', '-d', JSON.stringify(call));
+  }
+  return words.map(quote).join(' ');
 }
 
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
@@ -123,18 +110,6 @@ function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWor
   return spareWorkers === 0
     ? `${regular} without an express lane (no spare)`
     : `${regular} and an express lane`;
-}
-
-/** The groups that have workers: those that a procedure names. */
-function servedGroups({ router }: Served, { groups }: BannerFacts): Record<string, Crew> {
-  const used = new Set(router.list().map((name) => router.get(name)?.group));
-  return Object.fromEntries(Object.entries(groups).filter(([group]) => used.has(group)));
-}
-
-function groupRow([name, crew]: [string, Crew]): string {
-  const { workerMemoryMb } = crew;
-  const memory = workerMemoryMb === 0 ? '' : `, ${workerMemoryMb} MB of heap each`;
-  return `  group ${name}: ${workersText(crew)}${memory}`;
 }
 
 /** The threads of all processes. */
@@ -149,34 +124,37 @@ function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
 
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, consoleUrl, version, cores, authenticates } = facts;
-  const groups = servedGroups(app, facts);
-  const call = exampleCall(app.router);
-  const crew = `${crewText(facts, groups)}, on ${coresText(cores)}`;
-  const head =
+  const { router } = app;
+  const { url, mcpUrl, consoleUrl, version, service, authenticates } = facts;
+  // The groups that have workers: those that a procedure names.
+  const used = new Set(router.list().map((name) => router.get(name)?.group));
+  const groups = Object.entries(facts.groups).filter(([group]) => used.has(group));
+  const crew = `${crewText(facts, Object.fromEntries(groups))}, on ${coresText(facts.cores)}`;
+  const lines = [
     url === ''
-      ? `tandem ${version} serves ${facts.service.join(', ')} over NATS (no HTTP, ${crew})`
-      : `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`;
-  const { mcpUrl } = facts;
-  const agents = mcpUrl === undefined ? [] : [`  agents (MCP) connect to ${reachable(mcpUrl)}`];
-  const served = [
-    head,
-    ...agents,
-    ...Object.entries(groups).map(groupRow),
-    '',
-    ...(facts.hasModules
-      ? procedureRows(app)
-      : [`  calls go to the members of ${facts.service.join(', ')}`]),
-    '',
+      ? `tandem ${version} serves ${service.join(', ')} over NATS (no HTTP, ${crew})`
+      : `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`,
   ];
-  if (url === '') return [...served, ''].join('\n');
-  return [
-    ...served,
-    'Try it:',
-    `  ${curlLine(app.router, call, reachable(url))}`,
-    ...hookHint(app, call, authenticates),
-    ...(consoleUrl === undefined ? [] : [`Or in a browser: ${reachable(consoleUrl)}`]),
-    '',
-    '',
-  ].join('\n');
+  if (mcpUrl !== undefined) lines.push(`  agents (MCP) connect to ${reachable(mcpUrl)}`);
+  for (const [name, group] of groups) {
+    const { workerMemoryMb } = group;
+    const memory = workerMemoryMb === 0 ? '' : `, ${workerMemoryMb} MB of heap each`;
+    lines.push(`  group ${name}: ${workersText(group)}${memory}`);
+  }
+  const gateway = [`  calls go to the members of ${service.join(', ')}`];
+  lines.push('', ...(facts.hasModules ? procedureRows(app) : gateway), '');
+  if (url !== '') {
+    const call = exampleCall(router);
+    lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
+    const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
+    if (authenticates || (call !== undefined && asksWho(router, call.method))) {
+      // Only the hook's author knows what the hook looks at.
+      lines.push(
+        `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
+      );
+    }
+    if (consoleUrl !== undefined) lines.push(`Or in a browser: ${reachable(consoleUrl)}`);
+    lines.push('');
+  }
+  return [...lines, ''].join('\n');
 }

@@ -2,7 +2,7 @@
 
 import { guardAgainstOrphanhood } from '../server/supervisor/orphan-guard.ts';
 import { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './exit.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 
 const channel = new SupervisorChannel();
@@ -10,7 +10,7 @@ makeOutputLossy();
 const order = await channel.order();
 guardAgainstOrphanhood(order.config.shutdownGraceMs);
 try {
-  // Loaded on demand, so that the supervisor is told why where the loading fails, for want of file descriptors say.
+  // Loaded on demand, so that the supervisor is told why if the loading fails, for want of file descriptors say.
   const { serveAsOrdered } = await import('./ordered-service.ts');
   await serveAsOrdered(order, channel);
 } catch (error) {

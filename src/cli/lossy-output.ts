@@ -5,7 +5,7 @@ import { noteLostOutput } from '../core/observe/log.ts';
 const mostWaiting = 1024 * 1024;
 
 /**
- * Keeps trouble with stdout and stderr from harming the service. Where the reader has gone (`| head -1`), the disk is
+ * Keeps trouble with stdout and stderr from harming the service. If the reader has gone (`| head -1`), the disk is
  * full or the reader stands still, output is lost and counted: the process goes on, and its memory does not grow. The
  * threads of workers write through this thread, so their output is covered too.
  *
@@ -24,31 +24,27 @@ export function makeOutputLossy(
 type Done = (error?: Error | null) => void;
 
 /**
- * Makes writes succeed even where the output fails. A stream whose write fails is destroyed. The streams of worker
+ * Makes writes succeed even if the output fails. A stream whose write fails is destroyed. The streams of worker
  * threads that lead into it would then be cut off, and would fill the threads' memory.
  */
 function loseWhatFails(stream: Writable): void {
-  const write = stream._write.bind(stream);
-  const lossy =
-    (done: Done): Done =>
-    (error) => {
+  const lossily = (write: (done: Done) => void, done: Done): void => {
+    const end: Done = (error) => {
       if (error) noteLostOutput();
       done();
     };
-  stream._write = (chunk, encoding, done) =>
-    attempt(lossy(done), (end) => write(chunk, encoding, end));
+    try {
+      write(end);
+    } catch (error) {
+      // A write to a file is synchronous and throws its error.
+      end(error as Error);
+    }
+  };
+  const write = stream._write.bind(stream);
+  stream._write = (chunk, encoding, done) => lossily((end) => write(chunk, encoding, end), done);
   const writev = stream._writev?.bind(stream);
   if (writev === undefined) return;
-  stream._writev = (chunks, done) => attempt(lossy(done), (end) => writev(chunks, end));
-}
-
-function attempt(done: Done, write: (done: Done) => void): void {
-  try {
-    write(done);
-  } catch (error) {
-    // A write to a file is synchronous and throws its error.
-    done(error as Error);
-  }
+  stream._writev = (chunks, done) => lossily((end) => writev(chunks, end), done);
 }
 
 function loseWhatIsTooMuch(stream: Writable): void {

@@ -1,6 +1,5 @@
 import { messageOf } from '../core/base/message-of.ts';
 import { runningCode } from '../core/base/running-code.ts';
-import type { Config } from '../core/config/config.ts';
 import { createLog, type Log } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
@@ -11,9 +10,8 @@ import { loadUws } from '../server/http/uws/load.ts';
 import { freePorts } from '../server/supervisor/free-ports.ts';
 import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
 import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
-import { banner } from './banner.ts';
-import { bannerFacts } from './banner-facts.ts';
-import { failureOf } from './failure.ts';
+import { bannerOf } from './banner.ts';
+import { failureOf } from './exit.ts';
 import { surviveFaults } from './survive-faults.ts';
 
 /**
@@ -58,7 +56,9 @@ async function start(order: StartOrder): Promise<void> {
     ...(of > 1 && { base: { process: order.number } }),
   });
   log.open();
-  const sharesPort = of > 1 || isOnSocketAlone(config) || (await canSharePort(config.transport));
+  // Processes of one service pass a Unix socket on, whichever server they have.
+  const isOnSocketAlone = config.socket !== '' && config.metricsPort === 'same';
+  const sharesPort = of > 1 || isOnSocketAlone || (await canSharePort(config.transport));
   if (isStopping) return;
   const hooks = await hooksOf(config);
   if (isStopping) return;
@@ -79,17 +79,12 @@ async function start(order: StartOrder): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const text = banner(app, bannerFacts(address, { modules, config, version }, hooks));
+  const text = bannerOf(app, address, { modules, config, version }, hooks);
   channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }
 
-/** Processes of one service pass a Unix socket on, whichever server they have. */
-function isOnSocketAlone({ socket, metricsPort }: Config): boolean {
-  return socket !== '' && metricsPort === 'same';
-}
-
-/** Where the port can't be shared, a new process has to wait until the old one has let go of the port. */
+/** If the port can't be shared, a new process has to wait until the old one has let go of the port. */
 async function canSharePort(transport: string): Promise<boolean> {
   if (process.platform !== 'linux' || transport === 'node') return false;
   return (await loadUws()).uws !== undefined;

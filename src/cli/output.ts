@@ -1,39 +1,4 @@
 import { escapeControls } from '../core/base/escape.ts';
-import { layOut } from './tools/json-text.ts';
-
-const styles = { key: 36, string: 32, number: 33, word: 35 } as const;
-
-/** Whether a stream is a terminal whose owner wants colours, https://no-color.org. */
-export function wantsColour(stream: { readonly isTTY?: boolean }): boolean {
-  const { NO_COLOR: noColour, TERM: term } = process.env;
-  return stream.isTTY === true && (noColour === undefined || noColour === '') && term !== 'dumb';
-}
-
-/** JSON text as people read it: indented. Characters that could drive the terminal are escaped. */
-export function prettyJson(json: string, colours: boolean): string {
-  return layOut(json, {
-    lines: true,
-    paint: (text, kind) => {
-      const clean = escapeControls(text);
-      return colours ? paint(clean, styleOf(clean, kind)) : clean;
-    },
-  });
-}
-
-/** JSON text on one line, for programs. */
-export function compactJson(json: string): string {
-  return layOut(json, { lines: false, paint: (text) => text });
-}
-
-function styleOf(text: string, kind: 'name' | 'value'): keyof typeof styles {
-  if (kind === 'name') return 'key';
-  if (text.startsWith('"')) return 'string';
-  return /^[tfn]/.test(text) ? 'word' : 'number';
-}
-
-function paint(text: string, style: keyof typeof styles): string {
-  return `\u001b[${styles[style]}m${text}\u001b[39m`;
-}
 
 /** Several lines as one. Splits the text: a pattern with \s* at both ends takes quadratic time on long blanks. */
 export function joinLines(text: string): string {
@@ -62,8 +27,8 @@ const leastOfLast = 20;
 const leastOfOthers = 8;
 
 /**
- * Rows for a table of this width. Where the other columns leave no room for the last one, the longest cells of the
- * columns between the first and the last are cut. Rows are unchanged where no width is given, or where the width is
+ * Rows for a table of this width. If the other columns leave no room for the last one, the longest cells of the
+ * columns between the first and the last are cut. Rows are unchanged if no width is given, or if the width is
  * too small to leave anything readable.
  */
 export function narrowed(
@@ -104,8 +69,28 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
   return widths;
 }
 
-/** A line cut to the terminal's width; the whole line where there is none. */
+/** A line cut to the terminal's width; the whole line if there is none. */
 export function fitted(line: string, columns: number | undefined): string {
   if (columns === undefined || columns < 20 || line.length <= columns) return line;
   return `${line.slice(0, columns - 3)}...`;
+}
+
+/**
+ * What a call gives, in one line.
+ *
+ * @param returned the type of the result
+ * @param yields the type of a stream's values; undefined: it is no stream
+ */
+export function resultText(returned: string, yields: string | undefined): string {
+  if (yields === undefined) return returned;
+  return `stream of ${yields}${returned === 'unknown' ? '' : `, then ${returned}`}`;
+}
+
+/** Prints a banner, and how long the start took since this process began. The user started this process. */
+export function printBanner(text: string): void {
+  process.stdout.write(`${text}Ready in ${Math.round(process.uptime() * 1000)} ms.\n`);
+}
+
+export function countOf(procedures: number): string {
+  return procedures === 1 ? '1 procedure' : `${procedures} procedures`;
 }

@@ -1,19 +1,19 @@
-import { createRequire } from 'node:module';
-import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
-import { type OptionName, optionsFromFlags, resolveConfig } from '../core/config/config.ts';
-import { onOutputLost, printAndExit } from './ending.ts';
-import { fail, printFailure } from './failure.ts';
-import { addMcp } from './mcp/mcp-command.ts';
+import { Command, CommanderError } from 'commander';
+import { ownVersion } from '../core/base/package-files.ts';
+import { type OptionName, optionNames } from '../core/config/config.ts';
+import { table } from '../core/config/table.ts';
+import { fail, onOutputLost, printFailure } from './exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from './options.ts';
-import { addGateway, addServe } from './serve-command.ts';
-import { addRemoteOptions, parseDuration, remoteOptions } from './tools/client-options.ts';
-import { type Shell, shells } from './tools/completion.ts';
-import { addContractCommands } from './tools/contract-commands.ts';
-
-// Asks for package.json by the package's own name: the path to it differs between src/ and dist/.
-const { version } = createRequire(import.meta.url)('tandem-rpc/package.json') as {
-  version: string;
-};
+import {
+  addCall,
+  addCodegen,
+  addCompletion,
+  addDiff,
+  addInit,
+  addList,
+  addSchema,
+  addTop,
+} from './tools/commands.ts';
 
 const footer = `
 Examples:
@@ -39,42 +39,36 @@ SIGHUP reloads the modules, unless the server was started from a terminal: then 
 replaces the server processes by new ones, one after another.
 `;
 
-/** One line of Commander's; where it only says what is missing, with the place that says more. */
-function told(text: string, command: string): string {
-  const line = text.trim().replace(/^error: /, '');
-  return line.startsWith('missing ') ? `${line}: see tandem ${command} --help` : line;
-}
-
 /** @param command the name of the command that is run */
 function createProgram(command: string): Command {
+  const version = ownVersion();
   const program = new Command('tandem')
     .description('JSON-RPC 2.0 service: heavy procedures run in worker threads, light ones inline.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', footer)
-    .configureOutput({ outputError: (text) => printFailure(told(text, command)) })
+    .configureOutput({
+      outputError: (text) => {
+        const line = text.trim().replace(/^error: /, '');
+        // Commander only says what is missing.
+        const help = line.startsWith('missing ') ? `: see tandem ${command} --help` : '';
+        printFailure(`${line}${help}`);
+      },
+    })
     .exitOverride();
   addServe(program, version);
   addGateway(program, version);
   addMcp(program);
-  addContractCommands(program);
+  addCodegen(program);
+  addDiff(program);
+  addSchema(program);
+  addCall(program);
+  addList(program);
   addTop(program);
-  addProjectCommands(program, version);
+  addInit(program, version);
+  addCompletion(program);
   return program;
-}
-
-/**
- * Whether help is asked of a command that there is not. Commander prints all of its help then; without the word `help` the name
- * is a mistake as any other.
- */
-function isHelpOfNone(
-  [_node, _script, command, name]: readonly string[],
-  program: Command,
-): boolean {
-  return (
-    command === 'help' && name !== undefined && !program.commands.some((one) => one.name() === name)
-  );
 }
 
 /** Commands that go on without their output. */
@@ -85,10 +79,16 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   // `tandem serve x | head -1` closes stdout. That must not end the server.
   process.stdout.on('error', servers.has(argv[2]) ? () => {} : onOutputLost);
   process.stderr.on('error', () => {});
-  const program = createProgram(argv[2] ?? '');
+  const [, , command = '', name] = argv;
+  const program = createProgram(command);
+  // For `help` and an unknown command, Commander prints all of its help. Without `help`, the name is a mistake as any other.
+  const isHelpOfNone =
+    command === 'help' &&
+    name !== undefined &&
+    !program.commands.some((one) => one.name() === name);
   try {
     if (argv.length <= 2) program.outputHelp();
-    else await program.parseAsync(isHelpOfNone(argv, program) ? argv.toSpliced(2, 1) : argv);
+    else await program.parseAsync(isHelpOfNone ? argv.toSpliced(2, 1) : argv);
   } catch (error) {
     // Commander has printed its line already.
     if (error instanceof CommanderError) process.exitCode = error.exitCode;
@@ -96,113 +96,114 @@ export async function runCli(argv: readonly string[]): Promise<void> {
   }
 }
 
-const initExamples = `
-Examples:
-  tandem init my-service
-  tandem init            # into this folder
-`;
+// The code of a command is loaded when the command runs: help and version need none of it.
 
-const completionExamples = `
-Examples:
-  source <(tandem completion bash)                  # in ~/.bashrc
-  source <(tandem completion zsh)                   # in ~/.zshrc, after compinit
-  tandem completion fish > ~/.config/fish/completions/tandem.fish
-`;
+const serveFooter = `
+A flag wins over its environment variable, the first variable named over the next. Durations take a unit
+(500ms, 30s, 5m), sizes too (512kb, 10mb). A switch has both forms: --strict and --no-strict.
 
-/** `tandem init` and `tandem completion` */
-function addProjectCommands(program: Command, version: string): void {
-  program
-    .command('init')
-    .summary('write a new project')
-    .description(
-      'Writes a project: procedures, a typed client, a test, scripts. Needs no network, and overwrites nothing.',
-    )
-    .argument('[dir]', 'the folder, made where it does not exist', '.')
-    .addHelpText('after', initExamples)
-    .action(async (folder: string) => {
-      const { init } = await import('./tools/init.ts');
-      await init(folder, version);
-    });
-  program
-    .command('completion')
-    .summary('print a script for shell completion')
-    .description('Prints a script that completes commands, options and the procedures of a server.')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
-    .addHelpText('after', completionExamples)
-    .action(async (shell: Shell) => {
-      const { completionScript } = await import('./tools/completion.ts');
-      await printAndExit(completionScript(program, shell));
-    });
-}
-
-const intervalMs = 2000;
-const shortestMs = 250;
-
-const examples = `
-The server shows its figures at /metrics, on the port of the calls or on that of --metrics-port; the URL
-may be that of either, with any path. Rates and times are those of the last interval; with --once, and
-where the output is no terminal, they are totals since the start. q or Ctrl-C ends it.
-
-With the URL of a server of NATS it shows the members of services: their states, versions and contracts, the calls that they
-have, how often they have come back to NATS, and who was lost. It needs what a gateway may hear (examples/cluster/nats.conf).
+The modules are JavaScript or TypeScript files; each exports a Router, as default or as "router".
 
 Examples:
-  tandem top http://127.0.0.1:8000
-  tandem top 127.0.0.1:9100 --interval 500ms
-  tandem top http://127.0.0.1:8000 --once
-  tandem top nats://127.0.0.1:4222 --service shop
+  tandem serve ./procedures.ts
+  tandem serve ./procedures.mjs --host 0.0.0.0 --port 9000 --cors-origin https://app.example.com
+  PORT=9000 TANDEM_WORKERS=4 tandem serve ./a.js ./b.js
+  tandem serve ./procedures.ts --nats nats://127.0.0.1:4222
 `;
 
-/** How to log in to NATS, and whom to watch there. */
-const natsNames: readonly OptionName[] = [
-  'natsCreds',
-  'natsNkey',
-  'natsCa',
-  'natsCert',
-  'natsKey',
-  'service',
-  'memberSilentMs',
-  'memberHungMs',
-];
-
-function parseInterval(text: string): number {
-  const ms = parseDuration(text);
-  if (ms < shortestMs) throw new InvalidArgumentError(`Expected at least ${shortestMs}ms.`);
-  return ms;
-}
-
-function isNats(url: string): boolean {
-  return /^(?:nats|tls):\/\//i.test(url);
-}
-
-/** `tandem top <url>` */
-function addTop(program: Command): void {
+/** `tandem serve <module...>` */
+function addServe(program: Command, version: string): void {
   const command = program
-    .command('top')
-    .summary('watch the figures of a server, or the members of a cluster')
-    .description(
-      'Shows calls, times, workers and memory of a running server, from its metrics, as they change.',
-    )
-    .argument('<url>', 'of the server, or of a server of NATS')
-    .option('--once', 'print the figures once, as text')
-    .option('--interval <time>', 'how often to look (default: 2s)', parseInterval)
+    .command('serve')
+    .summary('serve the procedures of modules over HTTP')
+    .description('Serves the procedures of one or more modules over HTTP, merged in order.')
+    .argument('<module...>', 'files that export a Router')
     .configureHelp({ formatItem })
-    .addHelpText('after', examples);
-  addConfigOptions(addRemoteOptions(command), natsNames).action(async (url: string) => {
-    const { once = false, interval = intervalMs } = command.opts<{
-      once?: true;
-      interval?: number;
-    }>();
-    if (isNats(url)) {
-      const config = resolveConfig(
-        { ...optionsFromFlags(givenFlags(command)), nats: url },
-        process.env,
-      );
-      const { topOfCluster } = await import('./tools/top/cluster.ts');
-      await topOfCluster({ once, intervalMs: interval, config });
-      return;
-    }
-    const { top } = await import('./tools/top/top.ts');
-    await top(url, { ...remoteOptions(command), once, intervalMs: interval });
+    .addHelpText('after', serveFooter);
+  addConfigOptions(command).action(async (modules: string[]) => {
+    const { serve } = await import('./serve.ts');
+    await serve(modules, givenFlags(command), version);
+  });
+}
+
+const gatewayFooter = `
+Examples:
+  tandem gateway --nats nats://127.0.0.1:4222
+  tandem gateway ./local.ts --nats nats://a:4222 --nats nats://b:4222 --service orders --service users
+`;
+
+/** `tandem gateway [module...]` */
+function addGateway(program: Command, version: string): void {
+  const command = program
+    .command('gateway')
+    .summary('serve over HTTP what members on other machines serve over NATS')
+    .description(
+      'Serves over HTTP the procedures of all members that share its NATS, and those of its own modules.',
+    )
+    .argument('[module...]', 'files that export a Router: their procedures run in this process')
+    .configureHelp({ formatItem })
+    .addHelpText('after', gatewayFooter);
+  addConfigOptions(command).action(async (modules: string[]) => {
+    const { serve } = await import('./serve.ts');
+    await serve(modules, { natsRole: 'gateway', ...givenFlags(command) }, version);
+  });
+}
+
+const mcpFooter = `
+For hosts of agents that start their servers themselves. One message a line comes on stdin, and one goes out on
+stdout; the log, and whatever the modules print, goes to stderr. The end of stdin ends the program.
+
+TANDEM_MCP_AUTH (JSON) is context.auth of every call. Nobody is asked who calls: who starts the program does.
+
+Examples:
+  tandem mcp ./procedures.ts
+  TANDEM_MCP_AUTH='{"sub":"me"}' tandem mcp ./a.js ./b.js --mcp-tools 'math.*' --workers 2
+`;
+
+/** Options of groups that are about HTTP, or about a service of several processes. */
+const otherGroups = new Set<string>(['Network', 'Processes']);
+
+/** Options of other groups that mean nothing here: there is one client, on streams, and no page of figures. */
+const others = new Set<OptionName>([
+  'bodyTimeoutMs',
+  'writeTimeoutMs',
+  'streamPingMs',
+  'socketIdleMs',
+  'maxReplyMemory',
+  'maxConnections',
+  'maxStreamsPerConnection',
+  'maxInFlightPerCaller',
+  'maxHeaders',
+  'maxHeaderBytes',
+  'rateLimit',
+  'mcp',
+  'mcpPath',
+  'strict',
+  'introspection',
+  'metrics',
+  'metricsPort',
+  'tracing',
+  'http',
+]);
+
+/** The options of `tandem mcp`. */
+const mcpOptions: readonly OptionName[] = optionNames.filter(
+  (name) => !others.has(name) && !otherGroups.has(table[name].group),
+);
+
+/** `tandem mcp <module...>` */
+function addMcp(program: Command): void {
+  const command = program
+    .command('mcp')
+    .summary('offer the procedures of modules to an agent, on stdin and stdout')
+    .description(
+      'Offers the procedures of modules as tools by the Model Context Protocol, on stdin and stdout.',
+    )
+    .argument('<module...>', 'files that export a Router')
+    .configureHelp({ formatItem })
+    .addHelpText('after', mcpFooter);
+  addConfigOptions(command, mcpOptions).action(async (modules: string[]) => {
+    const { serveMcp } = await import('./serve-mcp.ts');
+    await serveMcp(modules, givenFlags(command), process.env);
   });
 }

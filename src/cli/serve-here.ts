@@ -6,10 +6,9 @@ import type { Log } from '../core/observe/log.ts';
 import { RpcApp } from '../server/app/app.ts';
 import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
-import { banner } from './banner.ts';
-import { bannerFacts } from './banner-facts.ts';
-import { fail } from './failure.ts';
-import { printBanner } from './print-banner.ts';
+import { bannerOf } from './banner.ts';
+import { fail } from './exit.ts';
+import { printBanner } from './output.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
@@ -22,7 +21,12 @@ export interface ServeOptions {
 
 /** Serves in this process, which nobody restarts. */
 export async function serveHere({ modules, config, version, log }: ServeOptions): Promise<void> {
-  const limit = failAfter(2 * config.startTimeoutMs);
+  // As a supervisor does with its processes. The workers have a time limit of their own; what this thread loads has none.
+  const limitMs = 2 * config.startTimeoutMs;
+  const limit = startTimer(limitMs, () => {
+    const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
+    fail(new StartupError(why));
+  });
   const hooks = await hooksOf(config);
   surviveFaults(log, async () => {});
   const app = new RpcApp({ modules, log, ...config, ...hooks });
@@ -36,20 +40,11 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
     const address = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    printBanner(banner(app, bannerFacts(address, { modules, config, version }, hooks)));
+    printBanner(bannerOf(app, address, { modules, config, version }, hooks));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;
   }
-}
-
-/**
- * Ends the process where the start takes too long, as a supervisor does with its processes. The workers have a time
- * limit of their own; what this thread loads has none.
- */
-function failAfter(limitMs: number): NodeJS.Timeout {
-  const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
-  return startTimer(limitMs, () => fail(new StartupError(why)));
 }
 
 async function reload(app: RpcApp, log: Log): Promise<void> {

@@ -1,3 +1,5 @@
+import { stackOf } from '../core/base/message-of.ts';
+import { ownFile } from '../core/base/package-files.ts';
 import { StartupError } from '../core/base/startup-error.ts';
 import {
   type FlagValues,
@@ -5,9 +7,12 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../core/config/config.ts';
-import { createLog } from '../core/observe/log.ts';
-import { printFailure } from './failure.ts';
+import { createLog, type Log } from '../core/observe/log.ts';
+import { Supervisor, type SupervisorOptions } from '../server/supervisor/supervisor.ts';
+import { printFailure } from './exit.ts';
 import { makeOutputLossy } from './lossy-output.ts';
+import { printBanner } from './output.ts';
+import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
 /** Serves `modules` until a signal ends it. */
 export async function serve(modules: string[], flags: FlagValues, version: string): Promise<void> {
@@ -24,12 +29,49 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
   const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
   log.open();
   const service = { modules, config, version, log };
-  // Loaded on demand: a supervisor has no server in its memory.
   if (config.supervisor) {
-    const { supervise } = await import('./supervise.ts');
     await supervise(service);
   } else {
+    // Loaded on demand: a supervisor has no server in its memory.
     const { serveHere } = await import('./serve-here.ts');
     await serveHere(service);
+  }
+}
+
+/** Serves in processes of their own, as many as the configuration says, and restarts them. */
+async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<void> {
+  const supervisor = new Supervisor({ entry: ownFile('src/cli/child-main.ts'), ...service });
+  const stopping = stopOnSignals(
+    {
+      stop: async (signal) => ((await supervisor.stop(signal)) ? 0 : 1),
+      kill: () => supervisor.kill(),
+    },
+    service.log,
+  );
+  reloadOnHangUp(() => void supervisor.reload());
+  process.on('SIGUSR2', () => void supervisor.replace());
+  surviveOwnFaults(supervisor.log);
+  try {
+    const report = await supervisor.start();
+    if (report !== undefined) printBanner(report.banner);
+  } catch (error) {
+    // A signal during the start makes the start fail. The failure is not reported then.
+    if (!stopping.aborted) throw error;
+  }
+}
+
+/**
+ * Logs an uncaught error of the supervisor and goes on. No procedure runs in a supervisor, and nobody restarts it: if
+ * it ended, so would the service. An error outside of all that the supervisor awaits comes from the channel of a
+ * server process, whose bytes Node reads before this code does.
+ */
+function surviveOwnFaults(log: Log): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (fault: unknown) =>
+      log.error(
+        { event: 'supervisor-fault', detail: () => stackOf(fault) },
+        'an unexpected error in the supervisor: the processes serve on',
+      ),
+    );
   }
 }

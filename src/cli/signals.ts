@@ -1,11 +1,11 @@
 import type { Log } from '../core/observe/log.ts';
-import { fail } from './failure.ts';
+import { fail } from './exit.ts';
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type StopSignal = keyof typeof exitCodes;
 
 /**
- * SIGHUP means two things. Where the server was started from a terminal, the terminal has gone and the server ends.
+ * SIGHUP means two things. If the server was started from a terminal, the terminal has gone and the server ends.
  * Without a terminal SIGHUP asks for a reload.
  */
 function stopSignals(): StopSignal[] {

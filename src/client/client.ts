@@ -1,16 +1,18 @@
 import type { Contract } from './contract.ts';
-import { createExchange, post, resultOf } from './exchange.ts';
+import {
+  type Call,
+  createExchange,
+  type Fetch,
+  type HeadersSource,
+  post,
+  type Readable,
+  resultOf,
+  type StreamCallOptions,
+  type Transport,
+} from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
 import { assertNames, UnknownOption } from './option-names.ts';
 import type { Outcome } from './outcome.ts';
-import type {
-  Call,
-  Fetch,
-  HeadersSource,
-  Readable,
-  StreamCallOptions,
-  Transport,
-} from './request.ts';
 import { collect, run } from './run.ts';
 import type { CallOptions, Client } from './types.ts';
 
@@ -23,7 +25,7 @@ export interface ClientOptions {
   readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
   /** Milliseconds that a call may take, retries included. Default: no limit here; the server's own limit holds. */
   readonly timeoutMs?: number | undefined;
-  /** How many times a failed call is sent again, where sending it again is safe. Default: 2. */
+  /** How many times a failed call is sent again, if sending it again is safe. Default: 2. */
   readonly retries?: number | undefined;
   /** Used instead of the global fetch. */
   readonly fetch?: Fetch | undefined;

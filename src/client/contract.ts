@@ -21,7 +21,7 @@ export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
 export interface ContractError {
   /** A literal type: callers tell errors apart by it. */
   readonly code: number;
-  /** Absent where the error has no data. */
+  /** Absent if the error has no data. */
   readonly data?: unknown;
 }
 
@@ -54,7 +54,7 @@ export type ParamsOf<Entry> = Entry extends { readonly params: infer Params } ? 
 export type ResultOf<Entry> = Entry extends { readonly result: infer Result } ? Result : never;
 
 /**
- * The errors that the procedure declares, by name; `never` where it declares none. Written anew, so that the type of a
+ * The errors that the procedure declares, by name; `never` if it declares none. Written anew, so that the type of a
  * call names no type of the server.
  */
 export type ErrorsOf<Entry> = Entry extends { readonly errors?: infer Errors }

@@ -1,5 +1,99 @@
+import type { Hint } from './hints.ts';
 import { type Outcome, RpcError, RpcTransportError, type TransportFacts } from './outcome.ts';
-import type { Answer, Call, Endpoint, Request, Send, Sent } from './request.ts';
+
+/** The part of fetch that the client uses. The global fetch has this type. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: 'POST';
+    readonly headers: Headers;
+    readonly body: string;
+    readonly signal: AbortSignal;
+    readonly redirect: 'manual';
+  },
+) => Promise<FetchResponse>;
+
+export interface FetchResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  /** A ReadableStream of bytes. Streams alone need it. */
+  readonly body?: unknown;
+  text(): Promise<string>;
+}
+
+export type HeadersSource = ConstructorParameters<typeof Headers>[0];
+
+export interface Endpoint {
+  readonly url: string;
+  readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
+  readonly fetch?: Fetch | undefined;
+}
+
+export interface Call {
+  readonly method: string;
+  /** JSON text; undefined: no params. */
+  readonly params: string | undefined;
+  /** True: a notification. It is sent without an id and gets no reply. */
+  readonly notify: boolean;
+}
+
+/** A request as it was sent. */
+export interface Sent {
+  /** Undefined: a notification. */
+  readonly id: number | undefined;
+  readonly method: string;
+}
+
+/** A request as it is sent: one call, or a batch. */
+export interface Request {
+  readonly sent: readonly Sent[];
+  readonly body: string;
+}
+
+/** What came for a request. */
+export interface Answer {
+  /** The body, parsed or as JSON text; '' if there is none. */
+  readonly reply: unknown;
+  readonly facts: TransportFacts;
+  /** A ReadableStream of bytes, if the reply is a stream. */
+  readonly stream?: unknown;
+}
+
+/** How requests travel, if not by one fetch for each, and how streams are read: `sse()`, `webSocket()`. */
+export type Transport = (endpoint: Endpoint) => {
+  /** Absent: one POST for each request. */
+  readonly send?: Send;
+  readonly readable: Readable;
+};
+
+/** @throws RpcTransportError if no reply came, the signal's reason, what `headers` throws */
+export type Send = (request: Request, signal: AbortSignal, expires: number) => Promise<Answer>;
+
+/**
+ * Makes of a call that is not sent yet a promise of its result that can be iterated instead.
+ *
+ * @param start rejects if its params can't be sent
+ * @param send calls it, if nobody iterates
+ */
+export type Readable = (
+  start: Promise<Call>,
+  send: (call: Call) => Promise<unknown>,
+  hint: Hint | undefined,
+  options: StreamCallOptions | undefined,
+) => Promise<unknown>;
+
+/** The options of a call that is read as a stream. */
+export interface StreamCallOptions<Value = unknown, Params = unknown> {
+  /** Aborting it ends the stream: the loop throws the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds that the stream may last. Default: no limit. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * What to do when the connection is lost, or the server ends the stream to restart: `true` calls again with the same
+   * params, a function with those that it makes of the last value that came. Default: the loop throws.
+   */
+  readonly reconnect?: true | ((last: Value | undefined) => Params) | undefined;
+}
 
 /**
  * Sends calls in one request, several calls as a batch. Returns an outcome for each, in the order of the calls.
@@ -101,10 +195,10 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /**
- * Assigns the replies in a response to the requests. Where one reply is too many, has a wrong id or a wrong shape, the
+ * Assigns the replies in a response to the requests. If one reply is too many, has a wrong id or a wrong shape, the
  * whole response is refused: it is then doubtful which requests the other replies belong to.
  *
- * @throws RpcTransportError where none of it can be trusted
+ * @throws RpcTransportError if none of it can be trusted
  * @returns an outcome for each request, in the order of the requests; the outcome of a notification has no result
  */
 export function readReplies(sent: readonly Sent[], { reply, facts }: Answer): Outcome[] {

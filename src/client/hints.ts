@@ -33,7 +33,7 @@ export function encode(params: unknown, hint?: Hint): string | undefined {
   return text;
 }
 
-/** Turns the base64 texts at the places into bytes, within the result where it has members. */
+/** Turns the base64 texts at the places into bytes, within the result if it has members. */
 export function decode(result: unknown, places: readonly string[] = []): unknown {
   return places.reduce<unknown>(
     (value, pointer) => decodeAt(value, pointer.split('/').slice(1)),

@@ -1,5 +1,15 @@
 export { type ClientOptions, type ClientOptionsWithoutStreams, createClient } from './client.ts';
 export type { Bytes, Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
+export type {
+  Endpoint,
+  Fetch,
+  FetchResponse,
+  HeadersSource,
+  Readable,
+  Send,
+  StreamCallOptions,
+  Transport,
+} from './exchange.ts';
 // What the transports beside this file use of it, under names that cost a page next to nothing.
 /** @internal */
 export { post as _p, readReplies as _a, resultOf as _o, toRequest as _r } from './exchange.ts';
@@ -22,16 +32,6 @@ export {
   settle,
   type UnreadStream,
 } from './outcome.ts';
-export type {
-  Endpoint,
-  Fetch,
-  FetchResponse,
-  HeadersSource,
-  Readable,
-  Send,
-  StreamCallOptions,
-  Transport,
-} from './request.ts';
 /** @internal */
 export { mayRepeat as _m } from './run.ts';
 export type {

@@ -1,7 +1,7 @@
 import type { ContractError, ErrorIn, ErrorsOf, ResultOf } from './contract.ts';
 
 /**
- * The error that the server answered a call with, or -32001 where the deadline passed in the client first.
+ * The error that the server answered a call with, or -32001 if the deadline passed in the client first.
  *
  * The server's RpcError is another class. A handler that calls another service and lets its error through must not
  * answer with it: "overloaded, the call never ran" was true of the other call, not of the handler's own.
@@ -9,7 +9,7 @@ import type { ContractError, ErrorIn, ErrorsOf, ResultOf } from './contract.ts';
 export class RpcError<Code extends number = number, Data = unknown> extends Error {
   override readonly name = 'RpcError';
   declare readonly code: Code;
-  /** Undefined where the reply has none. */
+  /** Undefined if the reply has none. */
   declare readonly data: Data;
   /** The procedure that was called. */
   declare readonly method: string;
@@ -25,7 +25,7 @@ export class RpcError<Code extends number = number, Data = unknown> extends Erro
 /** What the client knows of a request that got no valid reply. */
 export interface TransportFacts {
   readonly url: string;
-  /** The HTTP status; undefined where no response came. */
+  /** The HTTP status; undefined if no response came. */
   readonly status?: number | undefined;
   readonly contentType?: string | undefined;
   /** The first 200 characters of the body. */
@@ -76,7 +76,7 @@ export interface OverloadData {
 }
 
 /**
- * The errors of `Union` with this code; where none is declared, an RpcError with data of any type. That of -32000 is known;
+ * The errors of `Union` with this code; if none is declared, an RpcError with data of any type. That of -32000 is known;
  * undefined: the server does not say why it refuses.
  */
 export type WithCode<Union, Code extends number> = [Extract<Union, RpcError<Code>>] extends [never]
@@ -109,7 +109,7 @@ type Typed<Declared> = Declared extends ContractError
 /** How a call of this contract entry ended. */
 export type OutcomeOf<Entry> = Outcome<ReplyOf<Entry>, CallErrorOf<Entry>>;
 
-/** What a batch gives of a stream depends on the server: an array of all values where it collects them. */
+/** What a batch gives of a stream depends on the server: an array of all values if it collects them. */
 type ReplyOf<Entry> = Entry extends { readonly yields: unknown } ? unknown : ResultOf<Entry>;
 
 /** A call that has not ended: a promise of its result. Its type has the declared errors by name too, for {@link settle}. */

@@ -1,6 +1,5 @@
-import type { Exchange } from './exchange.ts';
+import type { Call, Exchange } from './exchange.ts';
 import { type Outcome, RpcError, type RpcTransportError } from './outcome.ts';
-import type { Call } from './request.ts';
 
 interface Waiting {
   readonly calls: readonly Call[];
@@ -58,7 +57,7 @@ export interface RetryPolicy {
 
 /**
  * Milliseconds to wait before the calls of one request are sent again; undefined: they are not sent again. A batch is
- * sent again as a whole or not at all, which keeps its order. The first wait is 50 ms. Where the server asks for more than
+ * sent again as a whole or not at all, which keeps its order. The first wait is 50 ms. If the server asks for more than
  * 30 s, the caller gets its error.
  *
  * The numbers stand in the code as they are: a name for each costs every page that loads the client.
@@ -103,7 +102,7 @@ export interface RunOptions extends RetryPolicy {
 }
 
 /**
- * Sends calls, and sends them again where that is allowed, until they have outcomes or their time is up. The client
+ * Sends calls, and sends them again if that is allowed, until they have outcomes or their time is up. The client
  * keeps the deadline as well as the server, which may be out of reach.
  *
  * @throws the signal's reason, what `headers` throws

@@ -46,7 +46,7 @@ interface Message {
 
 /** Who waits for messages: a request, or the stream of a subscription. */
 interface Listener {
-  /** Of the request. Where it ends a subscription, the name of that follows. */
+  /** Of the request. If it ends a subscription, the name of that follows. */
   readonly ids: readonly [number, ...unknown[]];
   onMessage(message: Message): void;
   onLost(error: RpcTransportError): void;
@@ -79,7 +79,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
      */
     const unnamed: (readonly [message: Message, newest: number])[] = [];
     let newest = 0;
-    /** How many replies without an id were given to a request. Where that was wrong, the reply of its own still comes. */
+    /** How many replies without an id were given to a request. If that was wrong, the reply of its own still comes. */
     let given = 0;
     /** Of the last connection that was lost. */
     let lost: RpcTransportError | undefined;
@@ -118,7 +118,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
     };
 
     /**
-     * The reply of an awaited call. Where it may name a subscription, whose values nobody would read, that is ended. This is
+     * The reply of an awaited call. If it may name a subscription, whose values nobody would read, that is ended. This is
      * also how to tell: an ordinary text can't be ended, and no notification names it.
      */
     const settled = (message: Message | Message[]): unknown => {
@@ -134,7 +134,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       });
     };
 
-    /** Where there are no more requests than replies that they can have, each request has one. */
+    /** If there are no more requests than replies that they can have, each request has one. */
     const assign = (): boolean =>
       unnamed.some(([, last], i) => {
         const waiting = [...unanswered].filter(({ ids: [id] }) => id <= last);
@@ -201,7 +201,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           return resolve('');
         }
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-        // Not `resolve` alone: it would leave a rejection unheard where the caller has given up.
+        // Not `resolve` alone: it would leave a rejection unheard if the caller has given up.
         const onMessage = (message: Message): void =>
           void Promise.resolve(settled(message)).then(resolve, reject);
         post(body, { ids: [first, ...others], onMessage, onLost: reject });

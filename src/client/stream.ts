@@ -1,5 +1,5 @@
+import type { Call, Readable } from './exchange.ts';
 import { _d as decode, _e as encode, _m as mayRepeat, RpcError } from './index.ts';
-import type { Call, Readable } from './request.ts';
 
 /** Opens a stream once, and reads it to its end. The signal aborts when nobody reads it any more. */
 export type Open = (call: Call, signal: AbortSignal) => AsyncGenerator<unknown, unknown, undefined>;

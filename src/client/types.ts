@@ -1,4 +1,5 @@
 import type { ErrorsOf, NameOf, NestedIn, ParamsOf, ResultOf, TreeOfRouter } from './contract.ts';
+import type { StreamCallOptions } from './exchange.ts';
 import type {
   AddStreams,
   Call,
@@ -8,7 +9,6 @@ import type {
   StreamCall,
   UnreadStream,
 } from './outcome.ts';
-import type { StreamCallOptions } from './request.ts';
 
 /**
  * A client for the procedures of a contract.
@@ -95,7 +95,7 @@ type Ended<C, Call> = Call extends readonly [infer Name extends keyof C, ...unkn
 
 type Rest<Entry, Positional, Options> = [...params: Params<Entry, Positional>, options?: Options];
 
-/** The params argument; optional where all params are optional. */
+/** The params argument; optional if all params are optional. */
 type Params<Entry, Positional> =
   Record<never, never> extends ParamsOf<Entry>
     ? [params?: Either<ParamsOf<Entry>, Positional>]
@@ -206,7 +206,7 @@ type Node<C, Names extends NameOf<C>, Path extends string, Streams extends boole
 export interface CallOptions {
   /**
    * Aborting it rejects the call with the signal's reason, and closes the request, which cancels the call on the server. Over
-   * a WebSocket, where other calls share the connection, the call goes on there, and its reply is dropped.
+   * a WebSocket, whose connection other calls share, the call goes on there, and its reply is dropped.
    */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds, retries included. Default: the client's. */

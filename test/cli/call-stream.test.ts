@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { callSocket } from '../../src/cli/tools/call.ts';
-import { boundedEventsOf } from '../../src/cli/tools/call-stream.ts';
+
+import { boundedEventsOf, callSocket } from '../../src/cli/tools/call-stream.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { startCli } from './process.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/cli/output.ts';
-import { paramsOf } from '../../src/cli/tools/call.ts';
-import { memberText } from '../../src/cli/tools/json-text.ts';
+import { joinLines, narrowed, table } from '../../src/cli/output.ts';
+import { compactJson, memberText, prettyJson } from '../../src/cli/tools/json-text.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, runCli, startCli } from './process.ts';
@@ -173,11 +173,26 @@ describe('tandem call', () => {
 });
 
 describe('what call sends', () => {
-  it('keeps numbers as they were written', () => {
-    assert.equal(paramsOf(['9007199254740993', '1.0', '1e3']), '[9007199254740993,1.0,1e3]');
-    assert.equal(paramsOf(['{"id":9007199254740993}']), '{"id":9007199254740993}');
-    assert.equal(paramsOf([]), undefined);
-    assert.equal(paramsOf(['']), '[""]');
+  it('keeps numbers as they were written', async (t) => {
+    const bodies: string[] = [];
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        bodies.push(body);
+        response.end(`{"jsonrpc":"2.0","id":${JSON.parse(body).id},"result":1}`);
+      });
+    }).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const sent = async (...args: string[]): Promise<string | undefined> => {
+      const { code, stderr } = await commands.run(['call', target, 'a', ...args]);
+      assert.deepEqual([code, stderr], [0, '']);
+      return /"params":(.*)\}$/.exec(bodies.pop() ?? '')?.[1];
+    };
+    assert.equal(await sent('9007199254740993', '1.0', '1e3'), '[9007199254740993,1.0,1e3]');
+    assert.equal(await sent('{"id":9007199254740993}'), '{"id":9007199254740993}');
+    assert.equal(await sent(), undefined);
+    assert.equal(await sent(''), '[""]');
   });
 });
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { type TObject, Type } from '@sinclair/typebox';
+import type { TObject } from '@sinclair/typebox';
 import { banner, quote, type Served } from '../../src/cli/banner.ts';
-import { exampleCall } from '../../src/cli/tools/example-call.ts';
-import { Router } from '../../src/core/procedures/router.ts';
+import { exampleCall } from '../../src/cli/example-call.ts';
+import { Router, Type } from '../../src/index.ts';
 
 function routerWith(...params: TObject[]): Router {
   const router = new Router();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { clusterView } from '../../src/cli/tools/top/cluster.ts';
-import { Members } from '../../src/cli/tools/top/members.ts';
+import { clusterView, Members } from '../../src/cli/tools/top/cluster.ts';
 import type { Heartbeat } from '../../src/extras/nats/liveness.ts';
 import { connected } from '../nats/connected.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
-import { view } from '../../src/cli/tools/top/view.ts';
+import { view } from '../../src/cli/tools/top/server.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { CommandLine } from './command-line.ts';
@@ -125,15 +125,11 @@ this is no sample
   it('are summed over processes, the worst of their delays', () => {
     const scrape = readScrape(text, 0);
     assert.ok(scrape !== undefined);
-    const [[name, figures] = []] = scrape.procedures;
-    assert.equal(name, 'a"b\\c\nd');
-    assert.deepEqual(
-      [figures?.calls, figures?.errors, [...(figures?.places ?? [])]],
-      [4, 1, ['inline', 'worker']],
-    );
-    assert.equal(scrape.sums.get('tandem_queue_calls'), 7);
-    assert.equal(scrape.delays.get('p99'), 0.2);
-    assert.equal(scrape.processes, 2);
+    const lines = view('title', scrape, undefined, { rows: undefined, columns: undefined });
+    assert.match(lines[1] ?? '', /^calls 4 {2}errors 1 {2}shed 0 {2}queue 7 /);
+    assert.ok(lines.includes('event loop late by - p50, 200 ms p99, - at most'));
+    assert.match(lines.join('\n'), / processes 2 /);
+    assert.match(lines.at(-1) ?? '', /^a"b\\c\\u000ad +inline\+worker +- +4 +1 /);
   });
 
   it('show what has held the front end longest', () => {

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { createClient, hasCode, RpcError, RpcTransportError } from '../../src/client/index.ts';
-import type { Outcome } from '../../src/client/outcome.ts';
-import type { FetchResponse } from '../../src/client/request.ts';
+import {
+  createClient,
+  type FetchResponse,
+  hasCode,
+  type Outcome,
+  RpcError,
+  RpcTransportError,
+} from '../../src/client/index.ts';
 import { retryDelay } from '../../src/client/run.ts';
 import { answering, answerJson, result, serveRaw } from './raw-server.ts';
 

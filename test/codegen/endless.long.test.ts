@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { generate } from '../../src/client/codegen/generate.ts';
-import type { RegistrySchema } from '../../src/core/procedures/document/introspect.ts';
 import { openRpcOfRegistry } from '../../src/core/procedures/document/openrpc.ts';
 import { ValueIds } from '../../src/core/procedures/schema/value-ids.ts';
+import type { RegistrySchema } from '../../src/index.ts';
 import { compiledAll } from './compile.ts';
 
 function nested(levels: number, wrap: (inner: object) => object): object {

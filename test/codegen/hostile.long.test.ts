@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { generate } from '../../src/client/codegen/generate.ts';
 import { CodegenError } from '../../src/client/codegen/text.ts';
-import type { RegistrySchema } from '../../src/core/procedures/document/introspect.ts';
 import { openRpcOfRegistry } from '../../src/core/procedures/document/openrpc.ts';
+import type { RegistrySchema } from '../../src/index.ts';
 import { compiled, compiledAll, temporaryFolder } from './compile.ts';
 
 const code = [

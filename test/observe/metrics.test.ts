@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readScrape } from '../../src/cli/tools/top/scrape.ts';
-import { view } from '../../src/cli/tools/top/view.ts';
+import { view } from '../../src/cli/tools/top/server.ts';
 import { CallCounters } from '../../src/core/observe/call-counters.ts';
 import {
   callMetrics,

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import type { ErrorDeclarations } from '../../src/core/procedures/declarations.ts';
-import { fingerprint } from '../../src/core/procedures/document/introspect.ts';
-import { getProcedureSchema, handleRequest, procedure, Router, RpcError } from '../../src/index.ts';
+import {
+  type ErrorDeclaration,
+  getProcedureSchema,
+  handleRequest,
+  procedure,
+  Router,
+  RpcError,
+} from '../../src/index.ts';
 
 const declare = (errors: unknown) =>
-  procedure({ name: 'p', errors: errors as ErrorDeclarations }, () => 1);
+  procedure({ name: 'p', errors: errors as Record<string, ErrorDeclaration> }, () => 1);
 
 async function errorOf(router: Router, method: string): Promise<unknown> {
   const reply = await handleRequest({ jsonrpc: '2.0', id: 1, method }, router);
@@ -90,28 +95,6 @@ describe('declared errors', () => {
     assert.deepEqual(schema.errors, expected);
     const { data } = schema.errors?.NotFound ?? {};
     assert.deepEqual(Object.getOwnPropertySymbols(data), []);
-  });
-
-  it('count in the fingerprint', () => {
-    const of = (errors: ErrorDeclarations | undefined): string => {
-      const router = new Router();
-      router.register(
-        'p',
-        procedure({ errors }, () => 1),
-      );
-      return fingerprint(router);
-    };
-    const prints = [
-      of(undefined),
-      of({ A: { code: 1, message: 'x' } }),
-      of({ B: { code: 1, message: 'x' } }),
-      of({ A: { code: 2, message: 'x' } }),
-      of({ A: { code: 1, message: 'y' } }),
-      of({ A: { code: 1, message: 'x', data: Type.Number() } }),
-      of({ A: { code: 1, message: 'x', data: Type.String() } }),
-    ];
-    assert.equal(new Set(prints).size, prints.length);
-    assert.equal(of({}), prints[0]);
   });
 
   it('are not changed by what happens to the declaration later', async () => {

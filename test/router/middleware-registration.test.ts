@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fingerprint } from '../../src/core/procedures/document/introspect.ts';
-import { setOwner } from '../../src/core/procedures/router.ts';
 import { type Middleware, procedure, Router } from '../../src/index.ts';
 
 const pass: Middleware = (_context, next) => next();
@@ -44,12 +42,6 @@ describe('use', () => {
     const empty = new Router();
     empty.merge(new Router());
     empty.use(pass);
-  });
-
-  test('of a router whose procedures come from served modules is refused', () => {
-    const router = new Router();
-    setOwner(router, { reload: async () => false });
-    isRefused(() => router.use(pass), /come from the modules that are served/);
   });
 
   for (const value of [undefined, null, true, 'auth', {}, [pass]]) {
@@ -107,40 +99,5 @@ describe('the options of merge', () => {
       isRefused(() => merge({ authorize }), /option authorize must be a function/);
     }
     assert.deepEqual(router.list(), []);
-  });
-});
-
-describe('the fingerprint', () => {
-  const made = (links: readonly Middleware[], authorize?: () => undefined) => {
-    const router = new Router();
-    for (const link of links) router.use(link);
-    router.rpc({ name: 'p', authorize }, () => 1);
-    return fingerprint(router);
-  };
-  // Each call makes functions anew, as each thread does.
-  const named = (): Middleware => (_context, next) => next();
-  const edited = (): Middleware => (_context, next) => next({});
-
-  test('is the same where the same functions stand in front', () => {
-    assert.equal(made([named()]), made([named()]));
-    assert.equal(
-      made([], () => undefined),
-      made([], () => undefined),
-    );
-  });
-
-  test('differs with a link more, an edited one, another order, another kind', () => {
-    const all = [
-      made([]),
-      made([named()]),
-      made([edited()]),
-      made([named(), edited()]),
-      made([edited(), named()]),
-      made([], () => undefined),
-      made([], () => {
-        throw new Error('no');
-      }),
-    ];
-    assert.equal(new Set(all).size, all.length);
   });
 });

@@ -265,6 +265,10 @@ describe('reloadModule', () => {
     setOwner(router, owner);
     assert.equal(await router.reloadModule('./x.js'), true);
     assert.deepEqual(asked, ['./x.js']);
+    assert.throws(
+      () => router.use((_context, next) => next()),
+      /^RegistrationError: use: .* come from the modules that are served/,
+    );
     setOwner(router, undefined);
     await assert.rejects(router.reloadModule('./x.js'), /module \.\/x\.js not found/);
     assert.deepEqual(asked, ['./x.js']);

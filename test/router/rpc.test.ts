@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { rpc as defaultRpc } from '../../src/core/procedures/router.ts';
 import {
   type CallContext,
   DuplicateProcedureError,
   defaultRouter,
+  rpc as defaultRpc,
   RegistrationError,
   Router,
 } from '../../src/index.ts';

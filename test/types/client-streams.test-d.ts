@@ -1,4 +1,5 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
+
 import {
   type Bytes,
   type ContractOf,
@@ -8,7 +9,7 @@ import {
 } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
-import { createCaller } from '../../src/server/app/create-caller.ts';
+import { createCaller } from '../../src/index.ts';
 import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
 

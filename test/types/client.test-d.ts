@@ -9,9 +9,7 @@ import {
   type RpcTransportError,
   settle,
 } from '../../src/client/index.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
-import { model } from '../../src/core/procedures/schema/type.ts';
+import { model, procedure, Router } from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

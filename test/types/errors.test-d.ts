@@ -1,10 +1,7 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
 import { Type } from '@sinclair/typebox';
 import type { ContractOf } from '../../src/client/index.ts';
-import type { CallContext } from '../../src/core/procedures/context.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
-import type { RpcError } from '../../src/core/protocol/errors.ts';
+import { type CallContext, procedure, Router, type RpcError } from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,12 +1,18 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
 import { Type } from '@sinclair/typebox';
 import type { ContractOf } from '../../src/client/index.ts';
-import type { CallContext, ContextOf } from '../../src/core/procedures/context.ts';
-import { type Ended, type Middleware, reply } from '../../src/core/procedures/middleware.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { type AnyRouter, Router } from '../../src/core/procedures/router.ts';
-import { RpcError } from '../../src/core/protocol/errors.ts';
-import { createCaller } from '../../src/server/app/create-caller.ts';
+import {
+  type AnyRouter,
+  type CallContext,
+  type ContextOf,
+  createCaller,
+  type Ended,
+  type Middleware,
+  procedure,
+  Router,
+  RpcError,
+  reply,
+} from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -2,13 +2,17 @@
  * What a caller knows of a result without `returns`: what JSON makes of what the handler returns. Checked by the compiler
  * alone.
  */
+
 import { type ContractOf, createClient } from '../../src/client/index.ts';
-import { reply } from '../../src/core/procedures/middleware.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
-import type { JsonCannotCarry, JsonOf } from '../../src/core/procedures/schema/declared.ts';
-import { Type } from '../../src/core/procedures/schema/type.ts';
-import { createCaller } from '../../src/server/app/create-caller.ts';
+import type { JsonOf } from '../../src/core/procedures/schema/declared.ts';
+import {
+  createCaller,
+  type JsonCannotCarry,
+  procedure,
+  Router,
+  reply,
+  Type,
+} from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,15 +1,17 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
 import { type Static, Type } from '@sinclair/typebox';
-import type { CallContext } from '../../src/core/procedures/context.ts';
-import type {
-  getProcedureSchema,
-  getRegistrySchema,
-  RegistrySchema,
-} from '../../src/core/procedures/document/introspect.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { defaultRouter, rpc as defaultRpc, Router } from '../../src/core/procedures/router.ts';
-import { model } from '../../src/core/procedures/schema/type.ts';
-import type { Procedure } from '../../src/core/procedures/types.ts';
+import {
+  type CallContext,
+  defaultRouter,
+  rpc as defaultRpc,
+  type getProcedureSchema,
+  type getRegistrySchema,
+  model,
+  type Procedure,
+  procedure,
+  type RegistrySchema,
+  Router,
+} from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -4,11 +4,8 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import type { ContractOf } from '../../src/client/contract.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
-import type { Input } from '../../src/core/procedures/schema/declared.ts';
-import { type Bytes, Type } from '../../src/core/procedures/schema/type.ts';
+import type { Bytes, ContractOf } from '../../src/client/index.ts';
+import { type Input, procedure, Router, Type } from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

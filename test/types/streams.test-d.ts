@@ -2,9 +2,13 @@
 import { Type } from '@sinclair/typebox';
 import * as v from 'valibot';
 import * as z from 'zod';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
-import type { Procedure, ProcedureEntry, StreamEntry } from '../../src/core/procedures/types.ts';
+import {
+  type Procedure,
+  type ProcedureEntry,
+  procedure,
+  Router,
+  type StreamEntry,
+} from '../../src/index.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

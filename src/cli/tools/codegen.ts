@@ -1,16 +1,21 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { diffLines } from '../../client/codegen/diff.ts';
-import type { Generated } from '../../client/codegen/generate.ts';
+import { type Generated, generate } from '../../client/codegen/generate.ts';
+import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { printAndExit } from '../ending.ts';
-import { printFailure } from '../failure.ts';
-import type { WatchOptions } from './codegen-watch.ts';
-import { countOf, generateFrom, printUndeclared, readOut, writeOut } from './contract-file.ts';
-import { readOpenRpc } from './source.ts';
+import { undeclaredResults } from '../../core/service/servable.ts';
+import { printAndExit, printFailure } from '../exit.ts';
+import { countOf } from '../output.ts';
+import { fetchDocument, type RemoteOptions } from './remote.ts';
+import { explained, kindOf, readOpenRpc, toOpenRpc } from './source.ts';
 
-export interface CodegenOptions extends WatchOptions {
+export interface CodegenOptions extends RemoteOptions {
   readonly out: string | undefined;
   readonly check: boolean;
   readonly watch: boolean;
+  /** Milliseconds between two requests to a URL that is watched. */
+  readonly intervalMs: number;
 }
 
 /** `tandem codegen`: prints the contract's file, writes it, compares it, or keeps it current. */
@@ -23,8 +28,7 @@ export async function codegen(source: string, options: CodegenOptions): Promise<
   }
   if (check && watch) throw new StartupError('--check and --watch: give one of them');
   if (out !== undefined && watch) {
-    const { watchSource } = await import('./codegen-watch.ts');
-    await watchSource(source, out, options);
+    await keepCurrent(source, out, options);
     return;
   }
   const generated = generateFrom(source, await readOpenRpc(source, options));
@@ -35,6 +39,22 @@ export async function codegen(source: string, options: CodegenOptions): Promise<
   else await printAndExit(`${await writeOut(generated, out)}\n`);
 }
 
+function generateFrom(source: string, document: unknown): Generated {
+  return explained(source, () => generate(document));
+}
+
+/**
+ * Names on stderr the procedures without `returns`.
+ *
+ * @param before what was printed last, which is not printed again
+ * @returns what is known now
+ */
+function printUndeclared({ undeclared }: Generated, before?: string): string | undefined {
+  const line = undeclaredResults(undeclared);
+  if (line !== undefined && line !== before) printFailure(line);
+  return line;
+}
+
 async function compare({ text, methods }: Generated, source: string, out: string): Promise<void> {
   const before = await readOut(out);
   if (before === text) await printAndExit(`${out} is current: ${countOf(methods)}\n`);
@@ -43,4 +63,120 @@ async function compare({ text, methods }: Generated, source: string, out: string
   printFailure(`${out} has drifted from ${source}: ${fix}`);
   const diff = diffLines(before, text);
   await printAndExit(`--- ${out}\n+++ ${source}\n${diff}\n`, 1);
+}
+
+/**
+ * Writes the file if its text differs.
+ *
+ * @returns one line for people
+ * @throws StartupError for a file that was not generated
+ */
+async function writeOut({ text, methods }: Generated, out: string): Promise<string> {
+  const before = await readOut(out);
+  if (before === text) return `${out} is current: ${countOf(methods)}`;
+  const [head] = text.split('\n', 1);
+  if (before !== undefined && before.trim() !== '' && before.split('\n', 1)[0] !== head) {
+    throw new StartupError(
+      `${out} was not written by tandem codegen: remove it, or choose another file for --out`,
+    );
+  }
+  await mkdir(dirname(out), { recursive: true });
+  await writeFile(out, text);
+  return `wrote ${out}: ${countOf(methods)}`;
+}
+
+/** The file's text with the line ends that generated text has: version control may have changed them. */
+async function readOut(out: string): Promise<string | undefined> {
+  try {
+    // Reading a device may never end.
+    if (!(await stat(out)).isFile()) {
+      throw new StartupError(`${out} is no file: name one, or leave --out away to print the text`);
+    }
+    return (await readFile(out, 'utf8')).replaceAll('\r\n', '\n');
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Updates the file from a document. Resolves in any case. @param read undefined: the document has not changed */
+type Update = (read: () => Promise<unknown>) => Promise<void>;
+
+/**
+ * Keeps `out` current until a signal ends the process. A broken source is reported once, and read again when it changes.
+ */
+async function keepCurrent(source: string, out: string, options: CodegenOptions): Promise<void> {
+  if (source === '-') throw new StartupError('--watch: what comes from stdin comes once');
+  let written: string | undefined;
+  let failure: string | undefined;
+  let undeclared: string | undefined;
+  const update: Update = async (read) => {
+    try {
+      const document = await read();
+      const recovered = failure !== undefined;
+      failure = undefined;
+      if (document === undefined) return;
+      const generated = generateFrom(source, document);
+      if (generated.text === written && !recovered) return;
+      const line = await writeOut(generated, out);
+      written = generated.text;
+      undeclared = printUndeclared(generated, undeclared);
+      process.stdout.write(`${line}\n`);
+    } catch (error) {
+      const message = messageOf(error);
+      if (message !== failure) printFailure(message);
+      failure = message;
+    }
+  };
+  if (kindOf(source) === 'url') await poll(source, options, update);
+  else await watchFiles(source, out, options, update);
+}
+
+async function poll(url: string, options: CodegenOptions, update: Update): Promise<void> {
+  let etag: string | undefined;
+  for (;;) {
+    await update(async () => {
+      const document = await fetchDocument(url, 'openrpc', options, etag);
+      etag = document?.etag ?? etag;
+      return document && toOpenRpc(document.value, url);
+    });
+    await new Promise((wake) => setTimeout(wake, options.intervalMs));
+  }
+}
+
+/** One save may be several events: the source is read when no event has come for this long. */
+const settleMs = 50;
+
+async function watchFiles(
+  source: string,
+  out: string,
+  options: CodegenOptions,
+  update: Update,
+): Promise<void> {
+  const { watch } = await import('chokidar');
+  const { describeModule } = await import('./module-source.ts');
+  // Folders are watched instead of files, so that a file that is new, or was broken at first, is seen too.
+  const watcher = watch(dirname(resolve(source)), { ignoreInitial: true, depth: 0 });
+  const read = async (): Promise<unknown> => {
+    if (kindOf(source) === 'document') return readOpenRpc(source, options);
+    const { document, files } = await describeModule(source, 'openrpc', 1);
+    watcher.add([...new Set(files.map((file) => dirname(file)))]);
+    return document;
+  };
+  let running: Promise<void> = Promise.resolve();
+  const readAgain = (): void => {
+    running = running.then(() => update(read));
+  };
+  let timer: NodeJS.Timeout | undefined;
+  watcher.on('all', (_event, path) => {
+    if (resolve(path) === resolve(out)) return; // this command wrote it
+    clearTimeout(timer);
+    timer = setTimeout(readAgain, settleMs);
+  });
+  watcher.on('error', (error) => printFailure(`watching ${source} failed: ${String(error)}`));
+  await new Promise<void>((ready) => {
+    watcher.once('ready', ready);
+  });
+  readAgain();
+  await running;
 }

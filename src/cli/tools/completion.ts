@@ -1,4 +1,4 @@
-import type { Command, Help } from 'commander';
+import type { Command } from 'commander';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -24,18 +24,11 @@ function commandsOf(program: Command): CommandWords[] {
   return help.visibleCommands(program).map((command) => ({
     text: command.name(),
     about: help.subcommandDescription(command),
-    options: optionsOf(command, help),
+    options: help.visibleOptions(command).flatMap(({ long, description }) => {
+      const [about = ''] = description.split('\n', 1);
+      return long == null ? [] : [{ text: long, about }];
+    }),
   }));
-}
-
-function optionsOf(command: Command, help: Help): Word[] {
-  return help
-    .visibleOptions(command)
-    .filter(({ long }) => typeof long === 'string')
-    .map(({ long, description }) => ({
-      text: long ?? '',
-      about: description.split('\n', 1)[0] ?? '',
-    }));
 }
 
 function words(list: readonly Word[]): string {

@@ -5,9 +5,8 @@ import {
 } from '../../client/codegen/compare-apis.ts';
 import { readDocument } from '../../client/codegen/document.ts';
 import { escapeControls } from '../../core/base/escape.ts';
-import { printAndExit } from '../ending.ts';
-import { fail } from '../failure.ts';
-import { countOf } from './contract-file.ts';
+import { fail, printAndExit } from '../exit.ts';
+import { countOf } from '../output.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 
@@ -17,7 +16,7 @@ export interface DiffOptions extends RemoteOptions {
   readonly allowUnknown: boolean;
 }
 
-/** `tandem diff`: exits with 0 where the new contract keeps the old one, with 1 where it breaks it, with 2 on a mistake. */
+/** `tandem diff`: exits with 0 if the new contract keeps the old one, with 1 if it breaks it, with 2 on a mistake. */
 export async function diff(before: string, after: string, options: DiffOptions): Promise<void> {
   try {
     const compared = await compare(before, after, options);

@@ -1,14 +1,12 @@
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageFolder } from '../../core/base/package-files.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { quote } from '../banner.ts';
 
-// Asks for package.json by the package's own name: the path to the templates differs between src/ and dist/.
-const packageFile = createRequire(import.meta.url).resolve('tandem-rpc/package.json');
-const packageFolder = dirname(packageFile);
-const templates = join(packageFolder, 'templates', 'basic');
+const templates = fileURLToPath(new URL('templates/basic', packageFolder));
 
 /** npm renames a .gitignore in a package, or leaves it out. So the template has another name. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' };
@@ -19,7 +17,7 @@ export async function init(folder: string, version: string): Promise<void> {
   if (existsSync(target) && !lstatSync(target).isDirectory()) {
     throw new StartupError(`${folder} is a file; name a folder`);
   }
-  const source = installSource(packageFolder, version, target);
+  const source = installSource(version, target);
   const files = await readTemplates({ name: packageName(target), source });
   const taken = files.find(({ path }) => existsSync(join(target, path)));
   if (taken !== undefined) {
@@ -83,28 +81,17 @@ function report(target: string, files: readonly TemplateFile[]): string {
 
 /**
  * What a project in `target` has to depend on to get the copy of this package that runs now: the tarball or folder
- * that the package was installed from, where npm has noted one, else its version on the registry.
- *
- * @param folder of the package
+ * that the package was installed from, if npm has noted one, else its version on the registry.
  */
-function installSource(folder: string, version: string, target: string): string {
-  const modules = dirname(folder);
+function installSource(version: string, target: string): string {
+  const own = resolve(fileURLToPath(packageFolder));
+  const modules = dirname(own);
   // A clone, or a package that was linked.
-  if (basename(modules) !== 'node_modules') return fileSpecifier(folder, target);
-  const tarball = tarballOf(modules, basename(folder));
-  return tarball === undefined ? `^${version}` : fileSpecifier(tarball, target);
-}
-
-/**
- * The tarball's absolute path; undefined where the package came from elsewhere, the tarball is gone, or another
- * package manager installed it.
- */
-function tarballOf(modules: string, name: string): string | undefined {
-  const lock = readLock(join(modules, '.package-lock.json'));
-  const from = lock?.packages?.[`node_modules/${name}`]?.resolved;
-  if (typeof from !== 'string' || !from.startsWith('file:')) return undefined;
-  const tarball = resolve(dirname(modules), from.slice('file:'.length));
-  return existsSync(tarball) ? tarball : undefined;
+  const isInstalled = basename(modules) === 'node_modules';
+  const from = isInstalled ? tarballOf(modules, basename(own)) : own;
+  return from === undefined
+    ? `^${version}`
+    : `file:${relative(target, from).replaceAll('\\', '/')}`;
 }
 
 /** The part of npm's hidden lockfile that is read here. */
@@ -112,14 +99,16 @@ interface Lock {
   readonly packages?: Readonly<Record<string, { readonly resolved?: unknown } | undefined>>;
 }
 
-function readLock(path: string): Lock | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Lock;
-  } catch {
-    return undefined; // only npm writes this file
-  }
-}
-
-function fileSpecifier(path: string, target: string): string {
-  return `file:${relative(target, path).replaceAll('\\', '/')}`;
+/**
+ * The tarball's absolute path; undefined if the package came from elsewhere, the tarball is gone, or another
+ * package manager installed it.
+ */
+function tarballOf(modules: string, name: string): string | undefined {
+  const file = join(modules, '.package-lock.json');
+  if (!existsSync(file)) return undefined; // only npm writes this file
+  const { packages } = JSON.parse(readFileSync(file, 'utf8')) as Lock;
+  const from = packages?.[`node_modules/${name}`]?.resolved;
+  if (typeof from !== 'string' || !from.startsWith('file:')) return undefined;
+  const tarball = resolve(dirname(modules), from.slice('file:'.length));
+  return existsSync(tarball) ? tarball : undefined;
 }

@@ -1,23 +1,47 @@
+import { escapeControls } from '../../core/base/escape.ts';
+
+/** Whether a stream is a terminal whose owner wants colours, https://no-color.org. */
+export function wantsColour(stream: { readonly isTTY?: boolean }): boolean {
+  const { NO_COLOR: noColour, TERM: term } = process.env;
+  return stream.isTTY === true && (noColour === undefined || noColour === '') && term !== 'dumb';
+}
+
+const styles = { name: 36, string: 32, number: 33, word: 35 } as const;
+
+/** JSON text as people read it: indented. Characters that could drive the terminal are escaped. */
+export function prettyJson(json: string, colours: boolean): string {
+  return layOut(json, true, (text, isName) => {
+    const clean = escapeControls(text);
+    if (!colours) return clean;
+    const value = clean.startsWith('"') ? 'string' : /^[tfn]/.test(clean) ? 'word' : 'number';
+    return `\u001b[${styles[isName ? 'name' : value]}m${clean}\u001b[39m`;
+  });
+}
+
+/** JSON text on one line, for programs. */
+export function compactJson(json: string): string {
+  return layOut(json, false, (text) => text);
+}
+
 /** Deepest indentation. A reply may nest a million levels: deeper lines are indented no further. */
 const deepestIndent = 100;
-
-export interface Layout {
-  /** true: one member or element a line; false: all on one line. */
-  readonly lines: boolean;
-  /** Gives the text to print for a value or a name. */
-  readonly paint: (text: string, kind: 'name' | 'value') => string;
-}
 
 /**
  * Lays JSON text out anew. Values stay as they were written, so that numbers keep all their digits. Nothing recurses.
  *
  * @param text valid JSON
+ * @param hasLines true: one member or element a line; false: all on one line
+ * @param paint gives the text to print for a value or a name
  */
-export function layOut(text: string, { lines, paint }: Layout): string {
+function layOut(
+  text: string,
+  hasLines: boolean,
+  paint: (text: string, isName: boolean) => string,
+): string {
   let output = '';
   let depth = 0;
   let wasBegin = false;
-  const line = (): string => (lines ? `\n${'  '.repeat(Math.min(depth, deepestIndent))}` : '');
+  const line = (): string => (hasLines ? `\n${'  '.repeat(Math.min(depth, deepestIndent))}` : '');
   forEachToken(text, (token, end) => {
     const next = text.charAt(skipSpace(text, end));
     if (isBegin(token)) {
@@ -27,8 +51,8 @@ export function layOut(text: string, { lines, paint }: Layout): string {
       depth -= 1;
       output += wasBegin ? token : line() + token;
     } else if (token === ',') output += token + line();
-    else if (token === ':') output += lines ? ': ' : token;
-    else output += paint(token, next === ':' ? 'name' : 'value');
+    else if (token === ':') output += hasLines ? ': ' : token;
+    else output += paint(token, next === ':');
     wasBegin = isBegin(token);
   });
   return output;
@@ -39,7 +63,7 @@ export function layOut(text: string, { lines, paint }: Layout): string {
  * JSON.parse.
  *
  * @param text valid JSON, an object
- * @returns undefined where there is no such member
+ * @returns undefined if there is no such member
  */
 export function memberText(text: string, name: string): string | undefined {
   let depth = 0;
@@ -69,7 +93,7 @@ function isEnd(token: string): boolean {
 
 const punctuation = '{}[],:';
 
-/** A loop in place of a pattern: a pattern that matches strings overflows the stack on long ones. */
+/** A loop instead of a pattern: a pattern that matches strings overflows the stack on long ones. */
 function forEachToken(text: string, visit: (token: string, end: number) => void): void {
   for (let start = skipSpace(text, 0); start < text.length; ) {
     const end = endOfToken(text, start);

@@ -1,21 +1,20 @@
-import { type LoadedModules, loadModules } from '../../core/modules/modules.ts';
+import { loadModules } from '../../core/modules/modules.ts';
 import { getRegistrySchema } from '../../core/procedures/document/introspect.ts';
 import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
 import { tableOf } from '../../core/procedures/router.ts';
-import { printFailure } from '../failure.ts';
-
-/** The document that `tandem schema` prints of a module. */
-export async function describeModule(path: string, format: 'tandem' | 'openrpc'): Promise<unknown> {
-  const { router } = await loadQuietly(path, 0);
-  return format === 'openrpc' ? openRpcOf(tableOf(router)) : getRegistrySchema(router);
-}
+import { printFailure } from '../exit.ts';
 
 /**
- * Loads a module with its own output sent to stderr: stdout is for what the user asked for.
+ * The document of a module. What the module prints goes to stderr: stdout is for what the user asked for.
  *
  * @param generation 0: loads as a plain import does; 1: loads anew
+ * @returns also the files that were loaded
  */
-export async function loadQuietly(path: string, generation: number): Promise<LoadedModules> {
+export async function describeModule(
+  path: string,
+  format: 'tandem' | 'openrpc',
+  generation = 0,
+): Promise<{ readonly document: unknown; readonly files: readonly string[] }> {
   const write = process.stdout.write.bind(process.stdout);
   // Node ends in silence if nothing is left that could settle an await at the top level of a module.
   const onExit = (code: number): void => {
@@ -26,7 +25,9 @@ export async function loadQuietly(path: string, generation: number): Promise<Loa
   process.on('exit', onExit);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return await loadModules([path], { generation });
+    const { router, files } = await loadModules([path], { generation });
+    const document = format === 'openrpc' ? openRpcOf(tableOf(router)) : getRegistrySchema(router);
+    return { document, files: [...files.keys()] };
   } finally {
     process.stdout.write = write;
     process.off('exit', onExit);

@@ -1,12 +1,11 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
-import { createExchange, post } from '../../client/exchange.ts';
+import { isObject } from '../../client/codegen/text.ts';
+import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
-import type { Call, Fetch } from '../../client/request.ts';
 import { run } from '../../client/run.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { limitedFetch } from './limited-fetch.ts';
-import { isRegistry } from './registry.ts';
+import type { RegistrySchema } from '../../core/procedures/document/introspect.ts';
 
 export interface RemoteOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -14,18 +13,45 @@ export interface RemoteOptions {
   readonly timeoutMs: number | undefined;
 }
 
-/** How one call ended, and the last body that was received: where the call has a result, the body that holds it. */
-export interface Exchanged {
-  readonly outcome: Outcome;
-  readonly body: string;
+/**
+ * Longest body. A document of 50,000 procedures takes a tenth of it; a server that never stops sending must be cut.
+ */
+const maxBytes = 64 * 1024 * 1024;
+
+type Init = Parameters<Fetch>[1];
+
+/** fetch for servers that are not trusted: redirects are not followed, and the length of a body is limited. */
+export async function limitedFetch(
+  url: string,
+  init: Pick<Init, 'headers' | 'signal'> & { readonly method: string; readonly body?: string },
+): Promise<Pick<Response, 'status' | 'headers' | 'text'>> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  const { status, headers } = response;
+  return { status, headers, text: () => readText(response) };
 }
 
-/** Makes one call, with its params as JSON text. A call that the server says never ran is sent again. */
+/** @throws Error for a body that is too long */
+export async function readText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) throw new Error(`the reply is larger than ${maxBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
+
+/**
+ * Makes one call, with its params as JSON text. A call that the server says never ran is sent again.
+ *
+ * @returns how it ended, and the last body that was received: if the call has a result, the body that holds it
+ */
 export async function exchangeOnce(
   url: string,
   call: Call,
   { headers, timeoutMs }: RemoteOptions,
-): Promise<Exchanged> {
+): Promise<{ readonly outcome: Outcome; readonly body: string }> {
   let body = '';
   const fetch: Fetch = async (target, init) => {
     const response = await limitedFetch(target, init);
@@ -48,13 +74,6 @@ export async function exchangeOnce(
   return { outcome, body };
 }
 
-/** A server's document, and the ETag of this state of it. */
-export interface RemoteDocument {
-  readonly value: unknown;
-  /** undefined: the server sends no ETag. */
-  readonly etag: string | undefined;
-}
-
 const documentTimeoutMs = 30_000;
 
 /**
@@ -62,7 +81,7 @@ const documentTimeoutMs = 30_000;
  *
  * @param format `openrpc` is asked for in the query, which servers that do not know the query ignore
  * @param known the ETag of the document that the caller has
- * @returns undefined while the document that the caller has is current
+ * @returns the document and its ETag, if the server sends one; undefined while the document that the caller has is current
  * @throws StartupError
  */
 export async function fetchDocument(
@@ -70,58 +89,40 @@ export async function fetchDocument(
   format: 'tandem' | 'openrpc',
   options: RemoteOptions,
   known?: string,
-): Promise<RemoteDocument | undefined> {
-  const got = await getDocument(url, format, options, known);
-  if (got === 'same') return undefined;
-  if ('value' in got) return got;
-  const call = { method: 'rpc.discover', params: undefined, notify: false };
+): Promise<{ readonly value: unknown; readonly etag: string | undefined } | undefined> {
+  const target = new URL(url);
+  if (format === 'openrpc') target.searchParams.set('format', 'openrpc');
+  const headers = new Headers(options.headers);
+  headers.set('accept', 'application/json');
+  if (known !== undefined) headers.set('if-none-match', known);
   const timeoutMs = options.timeoutMs ?? documentTimeoutMs;
+  let instead = 'something else';
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await limitedFetch(target.href, { method: 'GET', headers, signal });
+    const { status } = response;
+    if (status === 304) return undefined;
+    const text = await response.text();
+    if (status === 200) {
+      const value: unknown = JSON.parse(text);
+      const etag = response.headers.get('etag') ?? undefined;
+      if (isOpenRpc(value) || isRegistry(value)) return { value, etag };
+    } else {
+      instead = `the status ${status}`;
+    }
+  } catch (error) {
+    // What is no JSON is something else than a document.
+    if (!(error instanceof SyntaxError)) {
+      throw new StartupError(`GET ${target.href}: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+  const call = { method: 'rpc.discover', params: undefined, notify: false };
   const { outcome } = await exchangeOnce(url, call, { ...options, timeoutMs });
   if (outcome.ok && isOpenRpc(outcome.result)) return { value: outcome.result, etag: undefined };
   const why = outcome.ok ? 'no OpenRPC document' : outcome.error.message;
   throw new StartupError(
-    `no document of procedures at ${url}: GET gave ${got.instead}, rpc.discover ${escapeControls(why)}`,
+    `no document of procedures at ${url}: GET gave ${instead}, rpc.discover ${escapeControls(why)}`,
   );
-}
-
-/** What a server sent in place of a document. */
-interface Instead {
-  readonly instead: string;
-}
-
-/** @returns the document, or `same` where it is the document that the caller has */
-async function getDocument(
-  url: string,
-  format: 'tandem' | 'openrpc',
-  { headers, timeoutMs = documentTimeoutMs }: RemoteOptions,
-  known: string | undefined,
-): Promise<RemoteDocument | 'same' | Instead> {
-  const target = new URL(url);
-  if (format === 'openrpc') target.searchParams.set('format', 'openrpc');
-  const head = new Headers(headers);
-  head.set('accept', 'application/json');
-  if (known !== undefined) head.set('if-none-match', known);
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const response = await limitedFetch(target.href, { method: 'GET', headers: head, signal });
-    const { status } = response;
-    if (status === 304) return 'same';
-    const text = await response.text();
-    if (status !== 200) return { instead: `the status ${status}` };
-    const value = parsed(text);
-    const etag = response.headers.get('etag') ?? undefined;
-    return isOpenRpc(value) || isRegistry(value) ? { value, etag } : { instead: 'something else' };
-  } catch (error) {
-    throw new StartupError(`GET ${target.href}: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Node's fetch says only "fetch failed". Its cause says what failed. */
@@ -130,3 +131,47 @@ export function reasonOf(error: unknown): string {
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
 }
+
+/** Whether a document is one that this service answers to GET. An empty one counts: nothing tells its kind. */
+export function isRegistry(document: unknown): document is RegistrySchema {
+  return areProcedures(document);
+}
+
+type Check = (value: unknown) => boolean;
+
+const isString: Check = (value) => typeof value === 'string';
+const isBoolean: Check = (value) => typeof value === 'boolean';
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const recordOf =
+  (check: Check): Check =>
+  (value) =>
+    isObject(value) && Object.values(value).every(check);
+const objectOf =
+  (members: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]));
+
+const areProcedures = recordOf(
+  objectOf({
+    name: isString,
+    parameters: listOf(objectOf({ name: isString, schema_: isObject, required: isBoolean })),
+    return_schema: isObject,
+    yield_schema: optional(isObject),
+    stream: optional(
+      objectOf({ notification: isString, unsubscribe: optional(isString), collect: isBoolean }),
+    ),
+    doc: (value) => value === null || isString(value),
+    errors: optional(
+      recordOf(
+        objectOf({ code: Number.isSafeInteger, message: isString, data: optional(isObject) }),
+      ),
+    ),
+  }),
+);

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { assertDepth, isOpenRpc } from '../../client/codegen/document.ts';
 import { CodegenError } from '../../client/codegen/text.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { isRegistry } from './registry.ts';
-import { fetchDocument, type RemoteOptions } from './remote.ts';
+
+import { fetchDocument, isRegistry, type RemoteOptions } from './remote.ts';
 
 /** What describes the procedures: a server, a file that holds a document, or the module itself. */
 export type SourceKind = 'url' | 'document' | 'module';
@@ -37,7 +37,7 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
       // Loaded on demand, as is what turns an introspection document into OpenRPC: together they are most of the
       // start-up time.
       const { describeModule } = await import('./module-source.ts');
-      return describeModule(source, 'openrpc');
+      return (await describeModule(source, 'openrpc')).document;
     }
   }
 }
@@ -57,7 +57,7 @@ export async function toOpenRpc(document: unknown, source: string): Promise<unkn
   });
 }
 
-/** @throws StartupError with the source's name, in place of what the document's reader throws */
+/** @throws StartupError with the source's name, instead of what the document's reader throws */
 export function explained<Result>(source: string, read: () => Result): Result {
   try {
     return read();

@@ -24,12 +24,6 @@ export interface Compatibility {
   readonly methods: number;
 }
 
-/** A method of one of the two documents. */
-interface Side {
-  readonly method: Method;
-  readonly references: References;
-}
-
 /**
  * What of the old contract the new one breaks: for callers that were written against the old one, and follow it. They send
  * what its params allow, and no members of which it says nothing; and they pass over members of a result that it does not
@@ -38,30 +32,128 @@ interface Side {
  * @throws CodegenError for a reference that leads nowhere
  */
 export function compareApis(before: Api, after: Api): Compatibility {
-  const budget = { left: maxPairs };
-  const [params, result] = [new Comparison('params', budget), new Comparison('result', budget)];
+  const comparison = new ApiComparison(before.references, after.references);
   const olds = new Set(before.methods.map(({ name }) => name));
   const news = new Map(after.methods.map((method) => [method.name, method]));
   const added = after.methods.filter(({ name }) => !olds.has(name));
-  const findings = before.methods.flatMap((method) => {
-    const successor = news.get(method.name);
-    const old = { method, references: before.references };
+  const findings = before.methods.flatMap((old) => {
+    const fresh = news.get(old.name);
     const found =
-      successor === undefined
-        ? [breaking('', removed(old, added, after.references))]
-        : compareMethods(old, { method: successor, references: after.references }, params, result);
-    return found.map((finding) => ({ method: method.name, ...finding }));
+      fresh === undefined
+        ? [breaking('', comparison.removed(old, added))]
+        : comparison.methods(old, fresh);
+    return found.map((finding) => ({ method: old.name, ...finding }));
   });
   return { findings, added: added.map(({ name }) => name), methods: before.methods.length };
 }
 
-/** A removed procedure that stands there under another name was renamed, most likely. */
-function removed(old: Side, added: readonly Method[], references: References): string {
-  const text = signature(old);
-  const same = added.filter((method) => signature({ method, references }) === text);
-  const last = lastSegment(old.method.name);
-  const renamed = same.length === 1 ? same[0] : same.find(({ name }) => lastSegment(name) === last);
-  return renamed === undefined ? 'removed' : `removed; renamed to ${renamed.name}?`;
+/** Makes of a schema of one document what is compared; undefined: any value. */
+type ToPart = (schema: unknown) => Part;
+
+function partsOf(references: References): ToPart {
+  return (schema) => (schema === undefined ? [] : [{ schema, root: schema, references }]);
+}
+
+class ApiComparison {
+  readonly #old: ToPart;
+  readonly #fresh: ToPart;
+  readonly #params: Comparison;
+  readonly #results: Comparison;
+
+  constructor(before: References, after: References) {
+    const budget = { left: maxPairs };
+    this.#old = partsOf(before);
+    this.#fresh = partsOf(after);
+    this.#params = new Comparison('params', budget);
+    this.#results = new Comparison('result', budget);
+  }
+
+  /** A removed procedure that stands there under another name was renamed, most likely. */
+  removed(old: Method, added: readonly Method[]): string {
+    const text = signature(old, this.#old);
+    const same = added.filter((method) => signature(method, this.#fresh) === text);
+    const last = lastSegment(old.name);
+    const renamed =
+      same.length === 1 ? same[0] : same.find(({ name }) => lastSegment(name) === last);
+    return renamed === undefined ? 'removed' : `removed; renamed to ${renamed.name}?`;
+  }
+
+  methods(old: Method, fresh: Method): readonly Finding[] {
+    return [
+      ...compareForms(old, fresh),
+      ...(old.byPosition ? this.#positions(old, fresh) : this.#namedParams(old, fresh)),
+      ...this.#result(old.result, fresh.result, 'result'),
+      ...this.#streams(old, fresh),
+      ...this.#errors(old, fresh),
+    ];
+  }
+
+  /** Each value of the new schema must be one that the old contract names. */
+  #result(old: unknown, fresh: unknown, path: string): readonly Finding[] {
+    return this.#results.within(this.#fresh(fresh), this.#old(old), path);
+  }
+
+  /** The params as one object: required ones, optional ones, others. */
+  #namedParams(old: Method, fresh: Method): readonly Finding[] {
+    const findings = this.#params.shapes(paramsOf(old, this.#old), paramsOf(fresh, this.#fresh));
+    return findings.map((finding) => ({ ...finding, path: `params${finding.path}` }));
+  }
+
+  #positions({ params: olds }: Method, { params: news }: Method): readonly Finding[] {
+    const findings = olds.flatMap(({ schema, required }, index) => {
+      const at = `params[${index}]`;
+      const param = news[index];
+      if (param === undefined) return [breaking(at, 'it is no longer taken')];
+      return [
+        ...(param.required && !required ? [breaking(at, 'it is required now')] : []),
+        ...this.#params.within(this.#old(schema), this.#fresh(param.schema), at),
+      ];
+    });
+    const more = news.flatMap(({ required }, index) =>
+      required && index >= olds.length ? [breaking(`params[${index}]`, 'it is required now')] : [],
+    );
+    return [...findings, ...more];
+  }
+
+  /** A stream is read in another way than a result: its callers break if it ceases to be one, and the other way about. */
+  #streams({ stream: before }: Method, { stream: after }: Method): readonly Finding[] {
+    if (before === undefined || after === undefined) {
+      if (before === after) return [];
+      return [
+        breaking('', before === undefined ? 'it is a stream now' : 'it is no longer a stream'),
+      ];
+    }
+    const moved = (['notification', 'unsubscribe'] as const).flatMap((name) => {
+      const [was, is] = [before[name], after[name]];
+      // A name that nobody had to know may come.
+      if (was === undefined || was === is) return [];
+      return [breaking(name, is === undefined ? `was ${was}, is gone` : `was ${was}, is ${is}`)];
+    });
+    return [
+      ...this.#result(before.yields, after.yields, 'yields'),
+      ...moved,
+      ...(before.collects && !after.collects
+        ? [breaking('', 'it no longer answers with all values where it is not read as a stream')]
+        : []),
+    ];
+  }
+
+  #errors(old: Method, fresh: Method): Finding[] {
+    const news = new Map(fresh.errors.map((error) => [error.name, error]));
+    return old.errors.flatMap(({ name, code, data }) => {
+      const at = memberPath('errors', name);
+      const successor = news.get(name);
+      // An error that never comes again breaks nobody.
+      if (successor === undefined) return [];
+      const findings: Finding[] = [];
+      if (successor.code !== code)
+        findings.push(breaking(at, `code: was ${code}, is ${successor.code}`));
+      if (data === undefined) return findings;
+      return successor.data === undefined
+        ? [...findings, breaking(`${at}.data`, 'it is no longer sent')]
+        : [...findings, ...this.#result(data, successor.data, `${at}.data`)];
+    });
+  }
 }
 
 function lastSegment(name: string): string {
@@ -69,61 +161,13 @@ function lastSegment(name: string): string {
 }
 
 /** A text that is equal for methods that take and give the same. */
-function signature({ method, references }: Side): string {
+function signature(method: Method, toPart: ToPart): string {
   const { params, rest, result, stream, byPosition } = method;
-  const text = (schema: unknown): string => closedText(toPart(schema, references));
+  const text = (schema: unknown): string => closedText(toPart(schema));
   const named = params.map(({ name, required, schema }) => [name, required, text(schema)]);
   const others = rest === undefined ? null : text(rest);
   const yields = stream === undefined ? null : text(stream.yields);
   return JSON.stringify([named, byPosition, others, text(result), yields]);
-}
-
-function compareMethods(
-  old: Side,
-  fresh: Side,
-  params: Comparison,
-  result: Comparison,
-): readonly Finding[] {
-  const data = compareErrors(old, fresh, result);
-  return [
-    ...compareForms(old.method, fresh.method),
-    ...(old.method.byPosition
-      ? comparePositions(old, fresh, params)
-      : compareParams(old, fresh, params)),
-    ...result.within(
-      toPart(fresh.method.result, fresh.references),
-      toPart(old.method.result, old.references),
-      'result',
-    ),
-    ...compareStreams(old, fresh, result),
-    ...data,
-  ];
-}
-
-/** A stream is read in another way than a result: its callers break where it ceases to be one, and the other way about. */
-function compareStreams(old: Side, fresh: Side, result: Comparison): readonly Finding[] {
-  const [before, after] = [old.method.stream, fresh.method.stream];
-  if (before === undefined || after === undefined) {
-    if (before === after) return [];
-    return [breaking('', before === undefined ? 'it is a stream now' : 'it is no longer a stream')];
-  }
-  const moved = (['notification', 'unsubscribe'] as const).flatMap((name) => {
-    const [was, is] = [before[name], after[name]];
-    // A name that nobody had to know may come.
-    if (was === undefined || was === is) return [];
-    return [breaking(name, is === undefined ? `was ${was}, is gone` : `was ${was}, is ${is}`)];
-  });
-  return [
-    ...result.within(
-      toPart(after.yields, fresh.references),
-      toPart(before.yields, old.references),
-      'yields',
-    ),
-    ...moved,
-    ...(before.collects && !after.collects
-      ? [breaking('', 'it no longer answers with all values where it is not read as a stream')]
-      : []),
-  ];
 }
 
 /** The ways in which params are sent: by name, or as an array in the order of the document. */
@@ -146,68 +190,12 @@ function compareForms(old: Method, fresh: Method): Finding[] {
   );
 }
 
-/** The params as one object: required ones, optional ones, others. */
-function compareParams(old: Side, fresh: Side, comparison: Comparison): readonly Finding[] {
-  const findings = comparison.shapes(namedParams(old), namedParams(fresh));
-  return findings.map((finding) => ({ ...finding, path: `params${finding.path}` }));
-}
-
-function comparePositions(old: Side, fresh: Side, comparison: Comparison): readonly Finding[] {
-  const news = fresh.method.params;
-  const olds = old.method.params;
-  const findings = olds.flatMap(({ schema, required }, index) => {
-    const at = `params[${index}]`;
-    const param = news[index];
-    if (param === undefined) return [breaking(at, 'it is no longer taken')];
-    return [
-      ...(param.required && !required ? [breaking(at, 'it is required now')] : []),
-      ...comparison.within(
-        toPart(schema, old.references),
-        toPart(param.schema, fresh.references),
-        at,
-      ),
-    ];
-  });
-  const more = news
-    .slice(olds.length)
-    .flatMap(({ required }, index) =>
-      required ? [breaking(`params[${olds.length + index}]`, 'it is required now')] : [],
-    );
-  return [...findings, ...more];
-}
-
-function compareErrors(old: Side, fresh: Side, result: Comparison): Finding[] {
-  const news = new Map(fresh.method.errors.map((error) => [error.name, error]));
-  return old.method.errors.flatMap((error) => {
-    const at = memberPath('errors', error.name);
-    const successor = news.get(error.name);
-    // An error that never comes again breaks nobody.
-    if (successor === undefined) return [];
-    return [
-      ...(successor.code === error.code
-        ? []
-        : [breaking(at, `code: was ${error.code}, is ${successor.code}`)]),
-      ...compareData(successor.data, error.data, `${at}.data`),
-    ];
-  });
-
-  function compareData(data: unknown, before: unknown, at: string): readonly Finding[] {
-    if (before === undefined) return [];
-    if (data === undefined) return [breaking(at, 'it is no longer sent')];
-    return result.within(toPart(data, fresh.references), toPart(before, old.references), at);
-  }
-}
-
-function toPart(schema: unknown, references: References): Part {
-  return schema === undefined ? [] : [{ schema, root: schema, references }];
-}
-
-function namedParams({ method: { params, rest }, references }: Side): ObjectShape {
+function paramsOf({ params, rest }: Method, toPart: ToPart): ObjectShape {
   const required = params.filter((param) => param.required);
   return {
     ...anyObject,
-    members: new Map(params.map(({ name, schema }) => [name, toPart(schema, references)])),
+    members: new Map(params.map(({ name, schema }) => [name, toPart(schema)])),
     required: new Set(required.map(({ name }) => name)),
-    others: rest === undefined ? undefined : toPart(rest, references),
+    others: rest === undefined ? undefined : toPart(rest),
   };
 }

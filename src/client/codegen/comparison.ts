@@ -1,4 +1,4 @@
-import { type Keyword, keywords } from '../../core/procedures/schema/keywords.ts';
+import { keywords } from '../../core/procedures/schema/keywords.ts';
 import {
   type ArrayShape,
   accepts,
@@ -42,7 +42,7 @@ export function unknown(path: string, reason: string): Finding {
   return { kind: 'unknown', path, reason };
 }
 
-/** The path of a member: `.name`, or `["a name"]` where the name is no identifier. */
+/** The path of a member: `.name`, or `["a name"]` if the name is no identifier. */
 export function memberPath(path: string, name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)
     ? `${path}.${name}`
@@ -113,7 +113,7 @@ export class Comparison {
         : [this.#breaking(`${value} is no longer taken`, `it may be ${value} now`)];
     }
     const overlapping = b.filter((shape) => !areDisjoint(a, shape));
-    // Where nothing is left, the variant with the same discriminant tells what has changed.
+    // If nothing is left, the variant with the same discriminant tells what has changed.
     const candidates =
       overlapping.length > 0
         ? overlapping
@@ -177,7 +177,9 @@ export class Comparison {
     keeps: Readonly<Record<string, (limit: number) => boolean>> = {},
   ): Finding[] {
     return limitsOf(a.type).flatMap(({ name, compare }) => {
-      const [before = noLimit(a.type, compare), limit] = [a.limits[name], b.limits[name]];
+      const least = a.type === 'number' ? -Infinity : 0;
+      const none = compare === 'smaller' ? Infinity : least;
+      const [before = none, limit] = [a.limits[name], b.limits[name]];
       if (limit === undefined) return [];
       const isKept =
         keeps[name]?.(limit) ?? (compare === 'larger' ? before >= limit : before <= limit);
@@ -210,7 +212,9 @@ export class Comparison {
       findings.push(this.#breaking('only integers are taken now', 'it may be a fraction now'));
     const steps = a.isInteger ? [1, ...a.multiples] : a.multiples;
     for (const step of b.multiples) {
-      if (steps.some((one) => one === step || (areSafe(one, step) && one % step === 0))) continue;
+      const isMultiple = (one: number): boolean =>
+        one === step || ([one, step].every(Number.isSafeInteger) && one % step === 0);
+      if (steps.some(isMultiple)) continue;
       const change = this.#change('multipleOf', a.multiples[0], step);
       findings.push(a.multiples.length > 0 ? unknown('', change) : breaking('', change));
     }
@@ -301,7 +305,7 @@ export class Comparison {
   }
 }
 
-/** The part with what its schemas refer to in their place, where they are nothing but references. */
+/** The part with what its schemas refer to in their place, if they are nothing but references. */
 function followed(part: Part): Part {
   return part.map((place) => {
     let current = place;
@@ -344,12 +348,10 @@ function unique(findings: readonly Finding[]): readonly Finding[] {
 
 function described(shape: Shape): string {
   const [name, value] = discriminantOf(shape) ?? [];
-  const type = article(typeOf(shape));
-  return name === undefined ? type : `${type} with ${shownValue(name)}: ${shownValue(value)}`;
-}
-
-function article(type: string): string {
-  return /^[aeiou]/.test(type) ? `an ${type}` : type === 'null' ? type : `a ${type}`;
+  const type = typeOf(shape);
+  const article = type === 'null' ? '' : /^[aeiou]/.test(type) ? 'an ' : 'a ';
+  const rest = name === undefined ? '' : ` with ${shownValue(name)}: ${shownValue(value)}`;
+  return article + type + rest;
 }
 
 /** A member that tells the variants of a union apart: both require it, each with certain values. */
@@ -374,11 +376,6 @@ function discriminantOf(a: Shape): readonly [string, unknown] | undefined {
   return undefined;
 }
 
-function noLimit(type: Shape['type'], compare: Keyword['compare']): number {
-  if (compare === 'smaller') return Infinity;
-  return type === 'number' ? -Infinity : 0;
-}
-
 /** The lowest and the highest value, or limits outside of all values. */
 function rangeOf({ limits, isInteger }: NumberShape): readonly [low: number, high: number] {
   const { minimum = -Infinity, exclusiveMinimum = -Infinity } = limits;
@@ -388,10 +385,6 @@ function rangeOf({ limits, isInteger }: NumberShape): readonly [low: number, hig
     Math.max(Math.ceil(minimum), Math.floor(exclusiveMinimum) + 1),
     Math.min(Math.floor(maximum), Math.ceil(exclusiveMaximum) - 1),
   ];
-}
-
-function areSafe(...values: readonly number[]): boolean {
-  return values.every(Number.isSafeInteger);
 }
 
 const assertions = new Set(

@@ -10,7 +10,7 @@ interface Line {
 }
 
 /**
- * The difference from `before` to `after` as a unified diff; '' where there is none. Each hunk names the declaration
+ * The difference from `before` to `after` as a unified diff; '' if there is none. Each hunk names the declaration
  * that its first change belongs to.
  */
 export function diffLines(before: string, after: string): string {
@@ -32,70 +32,58 @@ function edits(before: readonly string[], after: readonly string[]): Line[] {
   while (end < most && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
   const a = before.slice(start, before.length - end);
   const b = after.slice(start, after.length - end);
-  const same = (texts: readonly string[]): Line[] => texts.map((text) => ({ mark: ' ', text }));
   return [
-    ...same(before.slice(0, start)),
-    ...(shortest(a, b) ?? replaced(a, b)),
-    ...same(before.slice(before.length - end)),
+    ...marked(' ', before.slice(0, start)),
+    ...(shortest(a, b) ?? [...marked('-', a), ...marked('+', b)]),
+    ...marked(' ', before.slice(before.length - end)),
   ];
 }
 
-function replaced(a: readonly string[], b: readonly string[]): Line[] {
-  return [
-    ...a.map((text): Line => ({ mark: '-', text })),
-    ...b.map((text): Line => ({ mark: '+', text })),
-  ];
+function marked(mark: Line['mark'], texts: readonly string[]): Line[] {
+  return texts.map((text) => ({ mark, text }));
 }
 
-/** Myers' shortest edit script; undefined where it has more than `maxEdits` edits. */
+/** Takes the line `x` of the first text away (-), or adds the line `y` of the second one before it (+). */
+interface Edit {
+  readonly mark: '-' | '+';
+  readonly x: number;
+  readonly y: number;
+  readonly before: Edit | undefined;
+}
+
+/** Myers' shortest edit script of two texts that begin with different lines; undefined if it has more than `maxEdits` edits. */
 function shortest(a: readonly string[], b: readonly string[]): Line[] | undefined {
-  const furthest = new Map<number, number>([[1, 0]]);
-  const trace: ReadonlyMap<number, number>[] = [];
-  for (let count = 0; count <= Math.min(maxEdits, a.length + b.length); count += 1) {
-    trace.push(new Map(furthest));
+  // By the diagonal k = x - y: how far scripts have come in the first text, and their last edit.
+  const furthest = new Map<number, { readonly x: number; readonly edit: Edit | undefined }>();
+  const none = { x: -1, edit: undefined };
+  furthest.set(0, { x: 0, edit: undefined });
+  for (let count = 1; count <= Math.min(maxEdits, a.length + b.length); count += 1) {
     for (let k = -count; k <= count; k += 2) {
-      let x = goesDown(furthest, k, count) ? at(furthest, k + 1) : at(furthest, k - 1) + 1;
+      const [left, right] = [furthest.get(k - 1) ?? none, furthest.get(k + 1) ?? none];
+      const adds = k === -count || (k !== count && left.x < right.x);
+      const { x: fromX, edit: before } = adds ? right : left;
+      let x = adds ? fromX : fromX + 1;
+      const edit: Edit = { mark: adds ? '+' : '-', x: fromX, y: adds ? x - k - 1 : x - k, before };
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x += 1;
-      furthest.set(k, x);
-      if (x >= a.length && x - k >= b.length) return walkBack(a, b, trace);
+      furthest.set(k, { x, edit });
+      if (x >= a.length && x - k >= b.length) return linesOf(edit, a, b);
     }
   }
   return undefined;
 }
 
-function walkBack(
-  a: readonly string[],
-  b: readonly string[],
-  trace: readonly ReadonlyMap<number, number>[],
-): Line[] {
+/** All lines of both texts: the edited ones, and those that stay. */
+function linesOf(last: Edit, a: readonly string[], b: readonly string[]): Line[] {
   const lines: Line[] = [];
-  let x = a.length;
-  let y = b.length;
-  for (let count = trace.length - 1; count >= 0; count -= 1) {
-    const furthest = trace[count] as ReadonlyMap<number, number>;
-    const down = goesDown(furthest, x - y, count);
-    const k = down ? x - y + 1 : x - y - 1;
-    const fromX = count === 0 ? 0 : at(furthest, k);
-    const fromY = count === 0 ? 0 : fromX - k;
-    while (x > fromX && y > fromY) {
-      x -= 1;
-      y -= 1;
-      lines.push({ mark: ' ', text: a[x] ?? '' });
-    }
-    if (count === 0) break;
-    lines.push(down ? { mark: '+', text: b[fromY] ?? '' } : { mark: '-', text: a[fromX] ?? '' });
-    x = fromX;
-    y = fromY;
+  let end = a.length;
+  for (let edit: Edit | undefined = last; edit !== undefined; edit = edit.before) {
+    const { mark, x, y } = edit;
+    const first = mark === '-' ? x + 1 : x;
+    while (end > first) lines.push({ mark: ' ', text: a[--end] ?? '' });
+    lines.push({ mark, text: (mark === '-' ? a[x] : b[y]) ?? '' });
+    end = x;
   }
-  return lines.reverse();
-}
-
-function goesDown(furthest: ReadonlyMap<number, number>, k: number, count: number): boolean {
-  return k === -count || (k !== count && at(furthest, k - 1) < at(furthest, k + 1));
-}
-
-function at(furthest: ReadonlyMap<number, number>, k: number): number {
-  return furthest.get(k) ?? -1;
+  return [...marked(' ', a.slice(0, end)), ...lines.reverse()];
 }
 
 interface Hunk {

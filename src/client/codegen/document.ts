@@ -72,16 +72,32 @@ export function readDocument(document: unknown): Api {
   }
   assertDepth(document);
   const references = new References(document);
-  const names = new Set<string>();
-  const methods = listOf(document, 'methods').map((one, index) => {
-    const method = readMethod(one, `methods[${index}]`, references);
-    if (names.has(method.name)) {
-      throw new CodegenError(`methods[${index}]: the name ${shown(method.name)} is taken already`);
-    }
-    names.add(method.name);
-    return method;
-  });
+  const methods = readNamed(document, 'methods', 'method', '', references).map(
+    ({ name, value, path }) => readMethod(name, value, path, references),
+  );
   return { references, methods: methods.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** The objects in a list, each of which needs a name of its own. */
+function readNamed(
+  object: JsonObject,
+  list: 'methods' | 'params',
+  what: string,
+  path: string,
+  references: References,
+): { readonly name: string; readonly value: JsonObject; readonly path: string }[] {
+  const names = new Set<string>();
+  return listOf(object, list).map((one, index) => {
+    const at = `${path}${list}[${index}]`;
+    const { value } = references.follow(one, at);
+    const name = isObject(value) ? stringOf(value, 'name') : undefined;
+    if (!isObject(value) || name === undefined) {
+      throw new CodegenError(`${at}: a ${what} needs a name`);
+    }
+    if (names.has(name)) throw new CodegenError(`${at}: the name ${shown(name)} is taken already`);
+    names.add(name);
+    return { name, value, path: at };
+  });
 }
 
 /** Most levels of a document. All code that reads a document recurses as deep as the document nests. */
@@ -114,12 +130,7 @@ export function isOpenRpc(document: unknown): document is JsonObject {
   return typeof own(document, 'openrpc') === 'string';
 }
 
-function readMethod(one: unknown, path: string, references: References): Method {
-  const { value } = references.follow(one, path);
-  const name = isObject(value) ? stringOf(value, 'name') : undefined;
-  if (!isObject(value) || name === undefined) {
-    throw new CodegenError(`${path}: a method needs a name`);
-  }
+function readMethod(name: string, value: JsonObject, path: string, references: References): Method {
   const result = references.follow(own(value, 'result'), `${path}.result`).value;
   return {
     name,
@@ -128,7 +139,12 @@ function readMethod(one: unknown, path: string, references: References): Method 
     deprecated: own(value, 'deprecated') === true,
     byPosition: own(value, 'paramStructure') === 'by-position',
     takesPositions: own(value, 'paramStructure') !== 'by-name',
-    params: readParams(value, path, references),
+    params: readNamed(value, 'params', 'param', `${path}.`, references).map((param) => ({
+      name: param.name,
+      required: own(param.value, 'required') === true,
+      schema: own(param.value, 'schema'),
+      doc: docOf(param.value),
+    })),
     rest: own(value, 'x-additional-params'),
     result: isObject(result) ? own(result, 'schema') : undefined,
     stream: readStream(own(value, 'x-stream')),
@@ -147,48 +163,30 @@ function readStream(value: unknown): Stream | undefined {
   };
 }
 
-function readParams(method: JsonObject, path: string, references: References): Param[] {
-  const names = new Set<string>();
-  return listOf(method, 'params').map((one, index) => {
-    const at = `${path}.params[${index}]`;
-    const { value } = references.follow(one, at);
-    const name = isObject(value) ? stringOf(value, 'name') : undefined;
-    if (!isObject(value) || name === undefined) {
-      throw new CodegenError(`${at}: a param needs a name`);
-    }
-    if (names.has(name)) throw new CodegenError(`${at}: the name ${shown(name)} is taken already`);
-    names.add(name);
-    const schema = own(value, 'schema');
-    return { name, required: own(value, 'required') === true, schema, doc: docOf(value) };
-  });
-}
-
 function readErrors(method: JsonObject, path: string, references: References): DeclaredError[] {
-  const named = own(method, 'x-errors');
-  if (isObject(named)) {
-    return Object.entries(named).flatMap(([name, error]) => {
-      const code = isObject(error) ? own(error, 'code') : undefined;
-      if (!isObject(error) || !Number.isSafeInteger(code)) return [];
-      const message = stringOf(error, 'message') ?? '';
-      return [{ name, code: code as number, message, data: own(error, 'data') }];
+  const declared = own(method, 'x-errors');
+  if (isObject(declared)) {
+    return Object.entries(declared).flatMap(([name, error]) => {
+      const read = readError(error);
+      return read === undefined ? [] : [{ name, ...read }];
     });
   }
   const names = new UniqueNames([]);
   return listOf(method, 'errors').flatMap((one, index) => {
     const { value, name } = references.follow(one, `${path}.errors[${index}]`);
-    const code = isObject(value) ? own(value, 'code') : undefined;
-    if (!isObject(value) || !Number.isSafeInteger(code)) return [];
-    const message = stringOf(value, 'message') ?? '';
+    const error = readError(value);
+    if (error === undefined) return [];
+    const { code, message } = error;
     // An Error Object has no schema for its data, so the data may be anything.
-    return [
-      {
-        name: names.take(name ?? constantName(message)),
-        code: code as number,
-        message,
-        data: true,
-      },
-    ];
+    return [{ name: names.take(name ?? constantName(message)), code, message, data: true }];
   });
+}
+
+function readError(error: unknown): Omit<DeclaredError, 'name'> | undefined {
+  const code = isObject(error) ? own(error, 'code') : undefined;
+  if (!isObject(error) || !Number.isSafeInteger(code)) return undefined;
+  const message = stringOf(error, 'message') ?? '';
+  return { code: code as number, message, data: own(error, 'data') };
 }
 
 function docOf(object: JsonObject): string | undefined {

@@ -1,5 +1,4 @@
 import type { Located, References, Target } from './document.ts';
-import { isBytes } from './hints.ts';
 import {
   block,
   commentLine,
@@ -7,10 +6,12 @@ import {
   enclosed,
   indented,
   intersection,
+  isBytes,
   isObject,
   type JsonObject,
   listOf,
   type Member,
+  member,
   memberLines,
   memberName,
   objectText,
@@ -89,13 +90,12 @@ export class SchemaTypes {
     if (not === true || (isObject(not) && Object.keys(not).length === 0)) return tight('never');
 
     const $ref = own(schema, '$ref');
-    const reference =
-      typeof $ref === 'string'
-        ? [tight(this.#names.nameFor($ref, at, at.eager, this.#isResult))]
-        : [];
-    // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
-    if (reference[0] !== undefined && !shapes.some((key) => Object.hasOwn(schema, key))) {
-      return reference[0];
+    const reference: Piece[] = [];
+    if (typeof $ref === 'string') {
+      const piece = tight(this.#names.nameFor($ref, at, at.eager, this.#isResult));
+      // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
+      if (!shapes.some((key) => Object.hasOwn(schema, key))) return piece;
+      reference.push(piece);
     }
     const required = requiredOf(schema);
     const inner = { ...at, required: either(required, at.required) };
@@ -105,7 +105,7 @@ export class SchemaTypes {
         .filter((key) => Array.isArray(own(schema, key)))
         .map((key) => union(this.#each(schema, key, inner))),
       ...this.#each(schema, 'allOf', inner),
-      ...demandedPiece(demandedOfReferences(schema, required)),
+      ...demandedOfReferences(schema, required),
     ];
     const known = parts.filter(({ text }) => text !== 'unknown');
     const precise = known.filter(({ text }) => text !== anyObject);
@@ -138,7 +138,8 @@ export class SchemaTypes {
   #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
     switch (type) {
       case 'string':
-        return tight(isBytes(schema) ? this.#bytes() : withFormat(type, schema, at));
+        if (!isBytes(schema)) return tight(withFormat(type, schema, at));
+        return tight(this.#isResult ? this.#names.bytesOfResult() : 'Uint8Array');
       case 'number':
       case 'boolean':
       case 'null':
@@ -152,10 +153,6 @@ export class SchemaTypes {
       default:
         return unknownPiece;
     }
-  }
-
-  #bytes(): string {
-    return this.#isResult ? this.#names.bytesOfResult() : 'Uint8Array';
   }
 
   #inner(schema: unknown, at: Located, step: string): Piece {
@@ -201,7 +198,7 @@ export class SchemaTypes {
   ): Member[] {
     const properties = own(schema, 'properties');
     const members: Member[] = Object.entries(isObject(properties) ? properties : {}).map(
-      ([name, member]) => this.member(name, member, required.has(name), at),
+      ([name, one]) => this.member(name, one, required.has(name), at),
     );
     const rest = this.#rest(schema, at);
     return rest.length === 0 ? members : [...members, indexMember(members, rest)];
@@ -233,20 +230,19 @@ const longestRepeated = 400;
 
 /**
  * The index signature of an object: the member for all other names. TypeScript demands that its type covers the named
- * members too. Where their types are long, it is `unknown`: nobody would read them twice, and each level of nesting would
+ * members too. If their types are long, it is `unknown`: nobody would read them twice, and each level of nesting would
  * double them.
  */
 export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
   const length = members.reduce((sum, { type }) => sum + type.length, 0);
   if (length > longestRepeated) {
-    return { name: '[name: string]', optional: false, type: 'unknown', doc: [] };
+    return member('[name: string]', 'unknown');
   }
   const named = members.flatMap(({ type, optional }) => [
     tight(type.startsWith('\n') ? `(${type}\n)` : type),
     ...(optional ? [tight('undefined')] : []),
   ]);
-  const { text } = union([...rest, ...named]);
-  return { name: '[name: string]', optional: false, type: text, doc: [] };
+  return member('[name: string]', union([...rest, ...named]).text);
 }
 
 const anyObject = 'Record<string, unknown>';
@@ -262,17 +258,6 @@ const shapes = [
   'const',
   'enum',
 ];
-
-function demandedPiece(names: readonly string[]): Piece[] {
-  if (names.length === 0) return [];
-  const members = names.map((name) => ({
-    name: memberName(name),
-    optional: false,
-    type: 'unknown',
-    doc: [],
-  }));
-  return [tight(objectText(members))];
-}
 
 function hasShape(schema: JsonObject): boolean {
   return shapeOf(schema) !== undefined || stringOf(schema, 'format') !== undefined;
@@ -320,8 +305,8 @@ function requiredOf(schema: JsonObject): ReadonlySet<unknown> {
   return new Set(partsOf(schema).flatMap((one) => listOf(one, 'required')));
 }
 
-/** Required members that no part of the schema describes, where a part is a reference: the referred type has them. */
-function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): string[] {
+/** An object with the required members that no part of the schema describes: of parts that are references, the types have them. */
+function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): Piece[] {
   const parts = partsOf(schema);
   if (required.size === 0 || !parts.some((one) => Object.hasOwn(one, '$ref'))) return [];
   const described = new Set(
@@ -330,9 +315,10 @@ function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>
       return isObject(properties) ? Object.keys(properties) : [];
     }),
   );
-  return [...required].filter(
-    (name): name is string => typeof name === 'string' && !described.has(name),
+  const members = [...required].flatMap((name) =>
+    typeof name !== 'string' || described.has(name) ? [] : [member(memberName(name), 'unknown')],
   );
+  return members.length === 0 ? [] : [tight(objectText(members))];
 }
 
 function partsOf(schema: JsonObject): JsonObject[] {

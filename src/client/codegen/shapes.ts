@@ -123,7 +123,7 @@ export function limitsOf(type: LimitedType): readonly KeywordRow[] {
   return limiting.get(type) ?? [];
 }
 
-/** Thrown where a schema has too many alternatives, or leads to itself without an end. */
+/** Thrown if a schema has too many alternatives, or leads to itself without an end. */
 export class BeyondComparison extends Error {}
 
 /** Most alternatives of a schema, once unions within unions and intersections are written out. */
@@ -183,7 +183,7 @@ function readSchema(place: Place, nesting: number): readonly Shape[] {
   return shapes;
 }
 
-/** Exactly one alternative must take a value: the same as any, where no two take one value. */
+/** Exactly one alternative must take a value: the same as any, if no two take one value. */
 function oneOfShapes(alternatives: readonly (readonly Shape[])[]): readonly Shape[] {
   const overlaps = alternatives.some((shapes, index) =>
     alternatives
@@ -249,8 +249,11 @@ function limited<S extends LimitedShape>(shape: S, schema: JsonObject): S {
   return { ...shape, limits, opaque: opaqueOf(schema, shape.type) };
 }
 
+function partAt(place: Place, schema: unknown): Part {
+  return [{ ...place, schema }];
+}
+
 function arrayOf(schema: JsonObject, place: Place): ArrayShape {
-  const at = (one: unknown): Part => [{ ...place, schema: one }];
   const items = own(schema, 'items');
   const prefix = own(schema, 'prefixItems');
   // Before the draft 2020-12, a list of `items` was what `prefixItems` is now.
@@ -261,8 +264,8 @@ function arrayOf(schema: JsonObject, place: Place): ArrayShape {
   return {
     ...shape,
     limits: behind === false ? { ...limits, maxItems: Math.min(maxItems, first.length) } : limits,
-    first: first.map(at),
-    rest: behind === false ? undefined : behind === undefined ? [] : at(behind),
+    first: first.map((one) => partAt(place, one)),
+    rest: behind === false ? undefined : behind === undefined ? [] : partAt(place, behind),
     uniqueItems: own(schema, 'uniqueItems') === true,
   };
 }
@@ -271,18 +274,19 @@ function arrayOf(schema: JsonObject, place: Place): ArrayShape {
 const everyName = new Set(['', '^', '.*', '^.*$', '^(.*)$']);
 
 function objectOf(schema: JsonObject, place: Place): ObjectShape {
-  const at = (one: unknown): Part => [{ ...place, schema: one }];
   const properties = own(schema, 'properties');
   const members = isObject(properties) ? Object.entries(properties) : [];
   const additional = own(schema, 'additionalProperties');
   const patterns = own(schema, 'patternProperties');
   const [pattern, ...more] = isObject(patterns) ? Object.entries(patterns) : [];
   const isRecord = pattern !== undefined && more.length === 0 && everyName.has(pattern[0]);
-  const ofAll = isRecord ? at(pattern[1]) : [];
+  const ofAll = isRecord ? partAt(place, pattern[1]) : [];
   const shape = limited(anyObject, schema);
   return {
     ...shape,
-    members: new Map(members.map(([name, one]) => [name, [...at(one), ...ofAll]] as const)),
+    members: new Map(
+      members.map(([name, one]) => [name, [...partAt(place, one), ...ofAll]] as const),
+    ),
     required: new Set(
       listOf(schema, 'required').filter((name): name is string => typeof name === 'string'),
     ),
@@ -300,7 +304,7 @@ function objectOf(schema: JsonObject, place: Place): ObjectShape {
     }
     // A name that matches a pattern is no additional one.
     if (pattern !== undefined || additional === undefined) return [];
-    return additional === false ? undefined : at(additional);
+    return additional === false ? undefined : partAt(place, additional);
   }
 }
 
@@ -392,11 +396,7 @@ function objects(a: ObjectShape, b: ObjectShape): ObjectShape {
 }
 
 /** Takes no value, and holds no reference. */
-const never: Omit<Place, 'references'> & { readonly references: never } = {
-  schema: false,
-  root: false,
-  references: undefined as never,
-};
+const never: Place = { schema: false, root: false, references: undefined as never };
 
 function both(a: Part | undefined, b: Part | undefined): Part | undefined {
   return a === undefined || b === undefined ? undefined : [...a, ...b];
@@ -419,38 +419,35 @@ function acceptsKnown(shape: Shape, value: unknown): Answer {
     const limit = shape.limits[name];
     if (limit !== undefined && check?.(limit as never)(measured) === false) return false;
   }
-  if (shape.type === 'number') return numberAccepts(shape, value as number);
-  if (shape.type === 'array') return arrayAccepts(shape, value as readonly unknown[]);
-  return shape.type === 'string' || (isObject(value) && objectAccepts(shape, value));
-}
-
-function numberAccepts({ isInteger, multiples }: NumberShape, value: number): Answer {
-  if (isInteger && !Number.isInteger(value)) return false;
-  return every(
-    multiples.map((multiple) =>
+  switch (shape.type) {
+    case 'string':
+      return true;
+    case 'number': {
+      const number = value as number;
+      if (shape.isInteger && !Number.isInteger(number)) return false;
       // The remainder of fractions is inexact.
-      Number.isSafeInteger(multiple) && Number.isSafeInteger(value)
-        ? value % multiple === 0
-        : undefined,
-    ),
-  );
-}
-
-function arrayAccepts(
-  { first, rest, uniqueItems }: ArrayShape,
-  values: readonly unknown[],
-): Answer {
-  if (uniqueItems && new Set(values.map(canonicalText)).size < values.length) return false;
-  return every(values.map((value, index) => partAccepts(first[index] ?? rest, value)));
-}
-
-function objectAccepts(shape: ObjectShape, value: JsonObject): Answer {
-  for (const name of shape.required) if (!Object.hasOwn(value, name)) return false;
-  return every(
-    Object.keys(value).map((name) =>
-      partAccepts(shape.members.get(name) ?? shape.others, value[name]),
-    ),
-  );
+      const divides = (step: number): Answer =>
+        Number.isSafeInteger(step) && Number.isSafeInteger(number)
+          ? number % step === 0
+          : undefined;
+      return every(shape.multiples.map(divides));
+    }
+    case 'array': {
+      const { first, rest, uniqueItems } = shape;
+      const items = value as readonly unknown[];
+      if (uniqueItems && new Set(items.map(canonicalText)).size < items.length) return false;
+      return every(items.map((item, index) => partAccepts(first[index] ?? rest, item)));
+    }
+    case 'object': {
+      const object = value as JsonObject;
+      for (const name of shape.required) if (!Object.hasOwn(object, name)) return false;
+      return every(
+        Object.entries(object).map(([name, member]) =>
+          partAccepts(shape.members.get(name) ?? shape.others, member),
+        ),
+      );
+    }
+  }
 }
 
 function partAccepts(part: Part | 'unsaid' | undefined, value: unknown): Answer {
@@ -474,10 +471,12 @@ export function areDisjoint(a: Shape, b: Shape, depth = 0): boolean {
   if (a.type === 'constant') return accepts(b, a.value) === false;
   if (b.type === 'constant') return accepts(a, b.value) === false;
   if (a.type === 'number' && b.type === 'number') {
-    return isBelow(a, b) || isBelow(b, a);
+    const { minimum: lowA = -Infinity, maximum: highA = Infinity } = a.limits;
+    const { minimum: lowB = -Infinity, maximum: highB = Infinity } = b.limits;
+    return highA < lowB || highB < lowA;
   }
   if (a.type !== 'object' || b.type !== 'object' || depth >= maxDepth) return false;
-  // A member that one of them requires tells them apart, where it has no value that suits both.
+  // A member that one of them requires tells them apart, if it has no value that suits both.
   return [...new Set([...a.required, ...b.required])].some((name) => {
     const [one, other] = [a.members.get(name), b.members.get(name)];
     if (one === undefined || other === undefined) return false;
@@ -486,12 +485,6 @@ export function areDisjoint(a: Shape, b: Shape, depth = 0): boolean {
       others.every((second) => areDisjoint(shape, second, depth + 1)),
     );
   });
-}
-
-function isBelow(a: NumberShape, b: NumberShape): boolean {
-  const { maximum = Infinity } = a.limits;
-  const { minimum = -Infinity } = b.limits;
-  return maximum < minimum;
 }
 
 /** The shape's type as the keyword `type` names it. */

@@ -22,6 +22,11 @@ export function stringOf(object: JsonObject, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Whether a schema is that of bytes, as `Type.Base64()` writes it. */
+export function isBytes(schema: JsonObject): boolean {
+  return own(schema, 'format') === 'byte' && own(schema, 'contentEncoding') === 'base64';
+}
+
 export function listOf(object: JsonObject, name: string): readonly unknown[] {
   const value = own(object, name);
   return Array.isArray(value) ? value : [];
@@ -58,7 +63,7 @@ export function memberName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : quoted(name);
 }
 
-/** `text` for one line of a comment, where it can neither end the comment nor be a directive to TypeScript. */
+/** `text` for one line of a comment: it can neither end the comment nor be a directive to TypeScript. */
 export function commentLine(text: string): string {
   return text
     .replaceAll('\t', ' ')
@@ -141,20 +146,25 @@ export function shown(value: unknown): string {
 
 /** A piece of type text. */
 export interface Piece {
-  /** Has several lines where it is long. Begins with a line break where it can't begin on the line of its name. */
+  /** Has several lines if it is long. Begins with a line break if it can't begin on the line of its name. */
   readonly text: string;
   /** Needs parentheses beside `[]`, `&` or `|`. */
   readonly loose: boolean;
-  /** The alternatives, where the piece is a union. */
+  /** The alternatives, if the piece is a union. */
   readonly parts?: readonly string[];
 }
 
 export interface Member {
-  /** The name as it is written: in quotes where it needs them. */
+  /** The name as it is written: in quotes if it needs them. */
   readonly name: string;
   readonly optional: boolean;
   readonly type: string;
   readonly doc: readonly string[];
+}
+
+/** A member that is always there. */
+export function member(name: string, type: string, doc: readonly string[] = []): Member {
+  return { name, optional: false, type, doc };
 }
 
 const widest = 76;

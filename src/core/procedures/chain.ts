@@ -16,7 +16,6 @@ import type { Procedure } from './types.ts';
 /** What runs before a handler, as `invoke` wants it. */
 export type LinkMembers = Pick<Procedure, 'links' | 'authorize' | 'chain'>;
 
-/** @param links in the order in which they run */
 export function linkMembers(links: readonly Link[]): LinkMembers {
   const [first] = links;
   // The usual procedures, those with an `authorize` and nothing else among them, need no chain.
@@ -27,7 +26,6 @@ export function linkMembers(links: readonly Link[]): LinkMembers {
   return { links, authorize: undefined, chain: links };
 }
 
-/** The links of one level: its `authorize` comes first. */
 export function linksOf(
   authorize: Authorize | undefined,
   use: readonly Middleware[] | undefined,
@@ -38,28 +36,25 @@ export function linksOf(
 }
 
 /**
- * The procedure with `outer` before its own links. A function that comes twice runs once, where it comes first: a
+ * The procedure with `outer` before its own links. A function that comes twice runs once, at its first place: a
  * procedure that a router has made has that router's links already when it is registered there.
  */
 export function addLinks(outer: readonly Link[], procedure: Procedure): Procedure {
   if (outer.length === 0) return procedure;
   const front = linkMembers(distinct([...outer, ...procedure.links]));
-  // The links read the context even where the handler can't.
+  // The links read the context even if the handler can't.
   return Object.freeze({ ...procedure, ...front, ignoresContext: false });
 }
 
-/** The links without those whose function has come before. */
 export function distinct(links: readonly Link[]): readonly Link[] {
   const seen = new Set<unknown>();
   return links.filter(({ run }) => !seen.has(run) && seen.add(run));
 }
 
-/** @throws RegistrationError */
 export function assertMiddleware(value: unknown, where: string): asserts value is Middleware {
   assertCallable(value, where, 'a middleware');
 }
 
-/** @throws RegistrationError */
 export function assertUseList(
   value: unknown,
   where: string,
@@ -71,7 +66,6 @@ export function assertUseList(
   for (let i = 0; i < value.length; i++) assertMiddleware(value[i], `${where}: use[${i}]`);
 }
 
-/** The name of a link's function, for messages. */
 function nameOf({ run }: Link): string {
   return run.name === '' ? '(a function without a name)' : run.name;
 }
@@ -79,7 +73,7 @@ function nameOf({ run }: Link): string {
 type Step = Passed | Promise<Passed>;
 
 /**
- * Runs a call through the links of its procedure and its handler. Synchronous where all of them are.
+ * Runs a call through the links of its procedure and its handler. Synchronous if all of them are.
  *
  * @param params validated
  * @throws what a link or the handler throws; TypeError for a link that breaks the rules
@@ -96,7 +90,6 @@ export function runChain(
   return passed;
 }
 
-/** One call on its way through a chain. */
 class ChainRun {
   /** The synchronous part of the call has ended: what runs now, runs after a wait. */
   isLater = false;
@@ -117,7 +110,6 @@ class ChainRun {
     this.#context = context;
   }
 
-  /** Runs the link at `index` and what comes after it. */
   step(index: number): Step {
     // The caller has gone, or was answered at the deadline.
     if (this.isLater && this.#context.signal.aborted) throw this.#context.signal.reason;

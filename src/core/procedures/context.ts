@@ -25,12 +25,12 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly method: string;
   /** The request headers named in `forwardHeaders`, lower-case names. Frozen. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller's address, undefined where the transport has none. */
+  /** The caller's address, undefined if the transport has none. */
   readonly remoteAddress: string | undefined;
   /** What the `authenticate` hook returned. Each call has its own copy. */
   readonly auth: Auth;
   /**
-   * The `traceparent` header (W3C Trace Context); undefined where the request had none or an invalid one. With the
+   * The `traceparent` header (W3C Trace Context); undefined if the request had none or an invalid one. With the
    * option `tracing` it names the span of this call. Send it with the requests that the handler makes.
    */
   readonly traceparent: string | undefined;
@@ -42,9 +42,8 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly errors: ErrorMakers<Errors>;
 }
 
-/** The context of a call, as `invoke` has it. */
 export interface InvokeContext extends CallContext {
-  /** Set by `invoke`: how long the handler held its thread, where it began after a wait for what runs before it. */
+  /** Set by `invoke`: how long the handler held its thread, if it began after a wait for what runs before it. */
   resumedMs?: number;
 }
 
@@ -62,7 +61,7 @@ export type AuthOf<E extends Env> = 'auth' extends keyof E ? E['auth'] : unknown
 
 export type StateOf<E extends Env> = 'state' extends keyof E ? E['state'] : unknown;
 
-/** `unknown` where nothing is added: an intersection with it changes nothing. */
+/** `unknown` if nothing is added: an intersection with it changes nothing. */
 type AddedOf<E extends Env> = '~added' extends keyof E
   ? object extends E['~added']
     ? unknown
@@ -82,7 +81,7 @@ type Later<First, Then> = [keyof First & keyof Then] extends [never]
   ? First & Then
   : Omit<First, keyof Then> & Then;
 
-/** Intersects only where something was added, so that a context that nobody extends stays a plain CallContext. */
+/** Intersects only if something was added, so that a context that nobody extends stays a plain CallContext. */
 type Extended<Context, Added> = keyof Added extends never ? Context : Context & Added;
 
 /**
@@ -100,7 +99,6 @@ export type HandlerContext<
 /** The environment with an `auth` that every type of `auth` accepts. */
 export type AnyAuth<E extends Env> = E & { readonly auth: never };
 
-/** What the middleware and the handlers of a router are given. */
 export type BaseContext<E extends Env> = HandlerContext<E, StateOf<E>, Record<never, never>>;
 
 /** The context of a router's handlers, for methods and functions that are written apart: `ContextOf<typeof router>`. */
@@ -144,13 +142,17 @@ export interface CallLine {
 
 /** Lines that one thread may write in a second. Each costs the main thread some microseconds. */
 const linesPerSecond = 1000;
-/** Longest JSON text of the fields of a line, and longest sentence, characters. */
+/** Characters of the longest JSON text of the fields of a line, and of its longest sentence. */
 export const maxLine = 8192;
 
 /** The lines of all calls of one thread. They are bounded; what is dropped is counted, and the count is a line. */
 export class CallLines {
   readonly #write: (line: CallLine) => void;
-  readonly #limiter = new LineLimiter<undefined>(([all]) => this.#tellDropped(all?.dropped ?? 0));
+  readonly #limiter = new LineLimiter<undefined>(([all]) => {
+    const fields = JSON.stringify({ dropped: all?.dropped ?? 0 });
+    const text = 'lines of context.log were dropped: a thread writes 1000 a second';
+    this.#write({ level: 'warn', method: '', id: undefined, fields, text });
+  });
 
   constructor(write: (line: CallLine) => void) {
     this.#write = write;
@@ -158,29 +160,14 @@ export class CallLines {
 
   /** @param id JSON text; undefined: a notification */
   of(method: string, id: string | undefined): CallLog {
+    // Nothing here throws: a line that can't be written must not cost its call.
     const at =
       (level: CallLogLevel): WriteLine =>
-      (fields, text) =>
-        this.#put(level, method, id, fields, text);
+      (fields, text) => {
+        if (!this.#limiter.admits('', undefined, linesPerSecond)) return;
+        this.#write({ level, method, id, fields: fieldsText(fields), text: cut(text) });
+      };
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-  }
-
-  /** Never throws: a line that can't be written must not cost its call. */
-  #put(
-    level: CallLogLevel,
-    method: string,
-    id: string | undefined,
-    fields: unknown,
-    text: unknown,
-  ): void {
-    if (!this.#limiter.admits('', undefined, linesPerSecond)) return;
-    this.#write({ level, method, id, fields: fieldsText(fields), text: cut(text) });
-  }
-
-  #tellDropped(dropped: number): void {
-    const fields = JSON.stringify({ dropped });
-    const text = 'lines of context.log were dropped: a thread writes 1000 a second';
-    this.#write({ level: 'warn', method: '', id: undefined, fields, text });
   }
 }
 

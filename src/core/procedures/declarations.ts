@@ -41,10 +41,6 @@ export interface CompiledErrors {
   readonly make: Readonly<Record<string, (data?: unknown) => RpcError>>;
 }
 
-/**
- * @param where begins each message, e.g. `procedure "add"`
- * @throws RegistrationError
- */
 export function compileErrors(
   declared: ErrorDeclarations | undefined,
   where: string,
@@ -55,7 +51,8 @@ export function compileErrors(
   const make: Record<string, (data?: unknown) => RpcError> = {};
   for (const [name, declaration] of Object.entries(declared)) {
     const place = `${where}: errors.${name}`;
-    assertDeclaration(name, declaration, place);
+    const fault = declarationFault(name, declaration);
+    if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
     const { code, message, data } = declaration;
     const other = names.get(code);
     if (other !== undefined) {
@@ -72,11 +69,6 @@ export function compileErrors(
 }
 
 const members = ['code', 'message', 'data'];
-
-function assertDeclaration(name: string, declaration: unknown, place: string): void {
-  const fault = declarationFault(name, declaration);
-  if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
-}
 
 function declarationFault(name: string, declaration: unknown): string | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === '__proto__') {
@@ -112,8 +104,7 @@ export interface Effects {
 const names = ['readOnly', 'idempotent', 'destructive', 'openWorld'] as const;
 
 /**
- * @param where begins the message, e.g. `procedure "add"`
- * @returns undefined where nothing is said
+ * @returns undefined if nothing is said
  * @throws RegistrationError
  */
 export function compileEffects(given: Effects | undefined, where: string): Effects | undefined {

@@ -10,7 +10,6 @@ const { stringify } = JSON;
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
 export type FaultReporter = (fault: Fault) => void;
 
-/** Who is told of the faults of a call. */
 export interface FaultOptions {
   readonly onFault: FaultReporter;
   /** The caller is a developer on this machine, and sees the message too: see `RequestScope.showsFaults`. */
@@ -98,7 +97,6 @@ export function faultOutcome(
   return errorOutcome(ErrorCode.InternalError, { ref, message: message.slice(0, maxMessage) });
 }
 
-/** What was thrown, without its stack. */
 function shortly(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : describe(error);
@@ -111,7 +109,7 @@ const maxMessage = 1000;
 const maxDetail = 10_000;
 const maxCauses = 5;
 
-/** Describes anything that can be thrown, for the log. Never throws, even where a getter of the object does. */
+/** Describes anything that can be thrown, for the log. Never throws, even if a getter of the object does. */
 export function describe(error: unknown): string {
   try {
     const text =

@@ -1,7 +1,4 @@
-import { isObject } from '../protocol/body.ts';
 import type { Env } from './context.ts';
-import { isProcedure } from './procedure.ts';
-import { assertName, isPlain, RegistrationError } from './registration.ts';
 import type { Procedure } from './types.ts';
 
 /** What `Router.from` takes: procedures and routers, in objects that nest. */
@@ -63,40 +60,3 @@ type Takes<E> = (env: E) => void;
 type EntryOf<Entry> = unknown extends Entry
   ? { readonly params: Record<string, unknown>; readonly result: unknown }
   : Entry;
-
-/**
- * The procedures and routers of a tree, with the dotted path of each.
- *
- * @throws RegistrationError for a path that is not a valid name, and for a value that is no procedure, router or object
- */
-export function leavesOf<R>(
-  tree: unknown,
-  isRouter: (value: unknown) => value is R,
-): (readonly [path: string, leaf: Procedure | R])[] {
-  const leaves: (readonly [string, Procedure | R])[] = [];
-  const visit = (node: unknown, path: string): void => {
-    if (isRouter(node) || isProcedure(node)) {
-      if (path === '') throw new RegistrationError(`Router.from: ${faultOf(node, path)}`);
-      leaves.push([path, node]);
-      return;
-    }
-    // A module's namespace is one too: `import * as math`, then `Router.from({ math })`.
-    if (!isObject(node) || !isPlain(node))
-      throw new RegistrationError(`Router.from: ${faultOf(node, path)}`);
-    for (const [name, child] of Object.entries(node)) {
-      const inner = path === '' ? name : `${path}.${name}`;
-      // Checked here as well as at registration: the limit of a name's length ends an object that holds itself.
-      assertName(inner, 'Router.from');
-      visit(child, inner);
-    }
-  };
-  visit(tree, '');
-  return leaves;
-}
-
-function faultOf(value: unknown, path: string): string {
-  if (path === '')
-    return 'the argument must be an object of procedures and routers, such as { math: router }';
-  const hint = typeof value === 'function' ? '; make it one: procedure({ ... }, handler)' : '';
-  return `${JSON.stringify(path)} must be a procedure, a Router or an object of them${hint}`;
-}

@@ -21,7 +21,7 @@ export interface OpenedOutcome extends Outcome {
   readonly source: ValueSource;
 }
 
-/** What a stream's values come from, where the outcome is that of a call that has opened one. */
+/** What the values of a stream come from; undefined: the call has opened none. */
 export function sourceOf(outcome: Outcome): ValueSource | undefined {
   return (outcome as Partial<OpenedOutcome>).source;
 }
@@ -46,7 +46,7 @@ export function invoke(
     if (procedure.chain !== undefined) {
       const passed = runChain(procedure, procedure.chain, named, context);
       return passed instanceof Promise
-        ? settlePassed(procedure, passed, context, options)
+        ? settle(procedure, passed, context, options)
         : finish(procedure, passed.result, context, options);
     }
     if (procedure.authorize !== undefined) {
@@ -63,7 +63,6 @@ export function invoke(
   }
 }
 
-/** The rest of a call whose `authorize` is asynchronous. */
 async function proceed(
   procedure: Procedure,
   permission: PromiseLike<unknown>,
@@ -84,35 +83,22 @@ async function proceed(
   }
 }
 
-/** The rest of a call whose chain is asynchronous. */
-async function settlePassed(
-  procedure: Procedure,
-  passed: Promise<Passed>,
-  context: InvokeContext,
-  options: InvokeOptions,
-): Promise<Outcome> {
-  try {
-    return finish(procedure, (await passed).result, context, options);
-  } catch (error) {
-    return toErrorOutcome(error, procedure.name, options);
-  }
-}
-
-/** Waits for the result with `await`: a `then` of a foreign object may return or throw anything. */
+/** Waits for a chain or a handler with `await`: a `then` of a foreign object may return or throw anything. */
 async function settle(
   procedure: Procedure,
-  result: PromiseLike<unknown>,
+  pending: PromiseLike<unknown>,
   context: InvokeContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
-    return finish(procedure, await result, context, options);
+    const settled = await pending;
+    const result = procedure.chain === undefined ? settled : (settled as Passed).result;
+    return finish(procedure, result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options);
   }
 }
 
-/** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
 function finish(
   procedure: Procedure,
   result: unknown,
@@ -125,7 +111,6 @@ function finish(
   return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
 }
 
-/** A handler gave what the values of a stream come from. */
 function open(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
   const iterator = iteratorOf(result);
   if (iterator === undefined) {
@@ -160,7 +145,7 @@ export class ValueSource {
     this.#options = options;
   }
 
-  /** Synchronous where the iterator is. */
+  /** Synchronous if the iterator is. */
   next(): StreamStep | Promise<StreamStep> {
     try {
       const result: unknown = this.#iterator.next();
@@ -173,7 +158,7 @@ export class ValueSource {
   /**
    * Tells the iterator that nobody reads any more, so that its `finally` blocks run.
    *
-   * @returns a promise where that takes time; a generator that waits runs them when its wait is over
+   * @returns a promise if that takes time; a generator that waits runs them when its wait is over
    */
   close(): Promise<void> | undefined {
     try {
@@ -203,21 +188,13 @@ export class ValueSource {
     }
     const { done, value } = result as { readonly done?: unknown; readonly value?: unknown };
     // Any truthy `done` is the end, as for a loop of JavaScript.
-    if (done) {
-      const { result: rules } = this.#procedure;
-      return this.#outcomeOf(rules, 'what it returned does not match returns', value);
-    }
-    const rules = this.#procedure.stream?.value;
-    const outcome = this.#outcomeOf(rules, 'a value does not match yields', value);
-    return outcome.ok ? outcome.text : outcome;
-  }
-
-  #outcomeOf(rules: ResultRules | undefined, mismatch: string, value: unknown): Outcome {
-    try {
-      return toOutcome(this.#procedure, rules, mismatch, value, undefined, this.#options);
-    } catch (error) {
-      return toErrorOutcome(error, this.#procedure.name, this.#options);
-    }
+    const { stream, result: rules } = this.#procedure;
+    const declared = done ? rules : stream?.value;
+    const mismatch = done
+      ? 'what it returned does not match returns'
+      : 'a value does not match yields';
+    const outcome = toOutcome(this.#procedure, declared, mismatch, value, undefined, this.#options);
+    return done || !outcome.ok ? outcome : outcome.text;
   }
 }
 
@@ -236,10 +213,7 @@ function iteratorOf(value: unknown): Iterator<unknown> | AsyncIterator<unknown> 
   return make.call(value) as Iterator<unknown> | AsyncIterator<unknown>;
 }
 
-/**
- * @param idText of the request whose reply the value becomes; undefined: of none
- * @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws
- */
+/** Never throws. @param idText of the request whose reply the value becomes; undefined: of none */
 function toOutcome(
   procedure: Procedure,
   rules: ResultRules | undefined,
@@ -269,34 +243,34 @@ function toOutcome(
     if (typeof projected === 'object') reportAccessors(procedure, projected, options.onFault);
     return outcome;
   } catch (error) {
-    if (!(error instanceof ResultFault)) throw error;
+    if (!(error instanceof ResultFault)) return toErrorOutcome(error, name, options);
     return faultOutcome(() => error.message, name, options);
   }
 }
 
 /** Of each procedure, so many results are searched for accessors that JSON leaves out: the search costs more than a small call. */
 const searchedResults = 10;
-const searched = new WeakMap<Procedure, { results: number }>();
+const searched = new WeakMap<Procedure, number>();
 
 /** Reports, once for each procedure, that its results have accessors that their callers do not get. */
 function reportAccessors(procedure: Procedure, result: unknown, onFault: FaultReporter): void {
-  const known = searched.get(procedure);
-  if (known === undefined) searched.set(procedure, { results: 1 });
-  else if (known.results >= searchedResults) return;
-  else known.results++;
+  const before = searched.get(procedure) ?? 0;
+  if (before >= searchedResults) return;
+  searched.set(procedure, before + 1);
   const detail = lostAccessors(result);
   if (detail === undefined) return;
-  searched.set(procedure, { results: searchedResults });
+  searched.set(procedure, searchedResults);
   reportResult(procedure, 'isPartlyLost', detail, onFault);
 }
 
 /** Between two reports of one procedure, of one kind: a service may send thousands of such results in a second. */
 const reportEveryMs = 60_000;
+type Reports = WeakMap<Procedure, { reportedAt: number; since: number }>;
 const reports = {
-  isSent: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-  isTooLarge: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-  isPartlyLost: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-} as const;
+  isSent: new WeakMap() as Reports,
+  isTooLarge: new WeakMap() as Reports,
+  isPartlyLost: new WeakMap() as Reports,
+};
 
 /** Reports a result that does not match and is sent, that is too large to be sent, or that JSON keeps a part of. */
 function reportResult(

@@ -6,7 +6,6 @@ import type { Procedure } from './types.ts';
 // Taken as this package loads: in a worker a handler may replace it, for every later call.
 const { parse } = JSON;
 
-/** What all calls of one request share. */
 export interface RequestFacts {
   /** Frozen. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -79,7 +78,7 @@ export class LazyContext implements InvokeContext {
     return #id in context ? context.#id : undefined;
   }
 
-  /** Milliseconds that the handler held the thread, where it began after a wait for what runs before it. */
+  /** Milliseconds that the handler held the thread, if it began after a wait for what runs before it. */
   get resumedMs(): number {
     return this.#resumedMs;
   }

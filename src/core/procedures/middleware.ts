@@ -47,7 +47,6 @@ export type UseList<E extends Env, Xs extends readonly object[]> = {
   readonly [Index in keyof Xs]: Middleware<BaseContext<E>, Xs[Index]>;
 };
 
-/** One function before a handler. */
 export type Link =
   | { readonly kind: 'use'; readonly run: Middleware }
   | { readonly kind: 'authorize'; readonly run: Authorize };

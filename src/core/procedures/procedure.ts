@@ -3,7 +3,14 @@ import { groupNameAllowed, isGroupName } from '../base/place.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { longestDelayMs } from '../base/timer.ts';
 import { isObject } from '../protocol/body.ts';
-import { addLinks, assertUseList, distinct, linkMembers, linksOf } from './chain.ts';
+import {
+  addLinks,
+  assertUseList,
+  distinct,
+  type LinkMembers,
+  linkMembers,
+  linksOf,
+} from './chain.ts';
 import type { Env, HandlerContext, StateOf } from './context.ts';
 import {
   compileEffects,
@@ -28,12 +35,7 @@ import {
   paramsForms,
   type ResultSchema,
 } from './schema/declared.ts';
-import {
-  type CompiledParams,
-  type CompiledReturns,
-  compileParams,
-  compileReturns,
-} from './schema/schema.ts';
+import { compileParams, compileReturns } from './schema/schema.ts';
 import { base64 } from './schema/type.ts';
 import type {
   EntryFor,
@@ -90,29 +92,38 @@ export function createProcedure<E extends Env>(outer: () => readonly Link[]): Ma
 /** Everything about a procedure that does not need its handler. A decorator compiles it once for all instances. */
 export interface CompiledOptions {
   readonly options: ProcedureOptions;
-  readonly params: CompiledParams;
-  readonly returns: CompiledReturns;
-  readonly yields: CompiledYields;
-  readonly errors: Procedure['errors'];
-  readonly effects: Procedure['effects'];
+  /** Its `stream` holds the rules of a stream, whether the procedure is one or not. */
+  readonly members: Omit<
+    Procedure,
+    'name' | 'handler' | keyof LinkMembers | 'isAsync' | 'ignoresContext'
+  >;
 }
 
-/** @throws RegistrationError */
 export function compileOptions(options: unknown, where: string): CompiledOptions {
   assertOptions(options, where);
+  const { tool, group, timeoutMs, maxConcurrency } = options;
+  if (tool === 'content') toolContent ??= createToolContent();
   return {
     options,
-    params: compileParams(options.params, where, options.placement),
-    returns: compileReturns(options.tool === 'content' ? toolContent() : options.returns, where),
-    yields: compileYields(options, where),
-    errors: compileErrors(options.errors, where),
-    effects: compileEffects(options.effects, where),
+    members: {
+      ...compileParams(options.params, where, options.placement),
+      ...compileReturns(tool === 'content' ? toolContent : options.returns, where),
+      stream: compileStream(options, where),
+      errors: compileErrors(options.errors, where),
+      effects: compileEffects(options.effects, where),
+      doc: options.doc ?? null,
+      placement: options.placement ?? 'auto',
+      tool,
+      group,
+      timeoutMs,
+      maxConcurrency,
+      moduleState: undefined,
+    },
   };
 }
 
-/** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, returns, yields, errors, effects }: CompiledOptions,
+  { options, members }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
@@ -120,27 +131,16 @@ export function buildProcedure(
   const links = distinct(
     linksOf(options.authorize, options.use as readonly Middleware[] | undefined),
   );
+  const isStream =
+    options.stream !== undefined || options.yields !== undefined || isGeneratorFunction(handler);
   return Object.freeze({
+    ...members,
+    ...linkMembers(links),
     name: nameOf(options, handler),
     handler,
-    ...linkMembers(links),
-    params: params.schema,
-    hasOrder: params.hasOrder,
-    returns: returns.schema,
-    errors,
-    doc: options.doc ?? null,
-    effects,
-    tool: options.tool,
+    stream: isStream ? members.stream : undefined,
     isAsync: options.async === true || isAsyncFunction(handler),
     ignoresContext: links.length === 0 && ignoresContext(handler),
-    placement: options.placement ?? 'auto',
-    group: options.group,
-    timeoutMs: options.timeoutMs,
-    maxConcurrency: options.maxConcurrency,
-    bindParams: params.bindParams,
-    result: returns.result,
-    stream: streamRules(yields, handler),
-    moduleState: undefined,
   });
 }
 
@@ -180,20 +180,18 @@ const isSchema = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || isStandard(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
 
+const isString = (value: unknown): boolean => typeof value === 'string';
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
+const resultRule: Rule = {
+  valid: isSchema,
+  expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
+};
+
 const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
-  name: { valid: (value) => typeof value === 'string', expected: 'a string' },
-  params: {
-    valid: isSchema,
-    expected: paramsForms,
-  },
-  returns: {
-    valid: isSchema,
-    expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
-  },
-  errors: {
-    valid: isObject,
-    expected: 'an object of errors: { NAME: { code, message, data? } }',
-  },
+  name: { valid: isString, expected: 'a string' },
+  params: { valid: isSchema, expected: paramsForms },
+  returns: resultRule,
+  errors: { valid: isObject, expected: 'an object of errors: { NAME: { code, message, data? } }' },
   effects: {
     valid: isObject,
     expected: 'an object: { readOnly?, idempotent?, destructive?, openWorld? }',
@@ -202,7 +200,7 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
     valid: (value) => value === false || value === 'content',
     expected: "false or 'content'",
   },
-  doc: { valid: (value) => typeof value === 'string', expected: 'a string' },
+  doc: { valid: isString, expected: 'a string' },
   placement: {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
     expected: "'inline', 'worker' or 'auto'",
@@ -218,41 +216,32 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
     expected: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
   },
   maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
-  yields: {
-    valid: isSchema,
-    expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
-  },
+  yields: resultRule,
   stream: {
     valid: (value) => value === true || isObject(value),
     expected: 'true, or an object: { notification?, unsubscribe?, collect?, drain? }',
   },
-  async: { valid: (value) => typeof value === 'boolean', expected: 'true or false' },
+  async: { valid: isBoolean, expected: 'true or false' },
 };
 
-/** What each option of a stream may be. */
 const streamOptionRules: Readonly<Record<keyof StreamOptions, Rule>> = {
-  notification: { valid: (value) => typeof value === 'string', expected: 'a name' },
-  unsubscribe: { valid: (value) => typeof value === 'string', expected: 'a name' },
-  collect: { valid: (value) => typeof value === 'boolean', expected: 'true or false' },
+  notification: { valid: isString, expected: 'a name' },
+  unsubscribe: { valid: isString, expected: 'a name' },
+  collect: { valid: isBoolean, expected: 'true or false' },
   drain: { valid: (value) => value === 'end' || value === 'finish', expected: "'end' or 'finish'" },
 };
 
-/**
- * @param where begins the message, e.g. `procedure "add"`
- * @throws RegistrationError
- */
 function assertOptions(options: unknown, where: string): asserts options is ProcedureOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     throw new RegistrationError(
       `${where}: the options must be an object and come before the handler, got ${shown(options)}`,
     );
   }
-  assertRules(options, optionRules, `${where}: option `, (name, hint) => {
-    const all = Object.keys(optionRules).join(', ');
-    return `${where}: unknown option ${JSON.stringify(name)}${hint} Known: ${all}`;
+  assertRules(options, optionRules, `${where}: option `, (name, hint, all) => {
+    return `${where}: unknown option ${name}${hint} Known: ${all}`;
   });
-  if ('use' in options && options.use !== undefined) assertUseList(options.use, where);
-  if ('name' in options && options.name !== undefined) assertName(options.name, where);
+  if (options.use !== undefined) assertUseList(options.use, where);
+  if (options.name !== undefined) assertName(options.name, where);
   const { placement, group, tool, returns } = options as ProcedureOptions;
   if (tool === 'content' && returns !== undefined) {
     throw new RegistrationError(
@@ -274,11 +263,14 @@ function assertRules(
   options: object,
   rules: Readonly<Record<string, Rule>>,
   place: string,
-  unknownText: (name: string, hint: string) => string,
+  unknownText: (name: string, hint: string, all: string) => string,
 ): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name)) {
-      throw new RegistrationError(unknownText(name, didYouMean(name, Object.keys(rules))));
+      const known = Object.keys(rules);
+      throw new RegistrationError(
+        unknownText(JSON.stringify(name), didYouMean(name, known), known.join(', ')),
+      );
     }
     const { valid, expected } = rules[name] as Rule;
     if (value !== undefined && !valid(value)) {
@@ -287,59 +279,25 @@ function assertRules(
   }
 }
 
-/** The options of a stream, checked and compiled before its handler is known. */
-export interface CompiledYields extends CompiledReturns {
-  readonly options: StreamOptions;
-  /** Whether the options say that the procedure is a stream, whatever its function. */
-  readonly isDeclared: boolean;
-}
-
-/** @throws RegistrationError */
-function compileYields(
-  { yields, stream }: Pick<ProcedureOptions, 'yields' | 'stream'>,
-  where: string,
-): CompiledYields {
+function compileStream({ yields, stream }: ProcedureOptions, where: string): StreamRules {
   const options = typeof stream === 'object' ? stream : {};
-  assertRules(options, streamOptionRules, `${where}: option stream.`, (name, hint) => {
-    const all = Object.keys(streamOptionRules).join(', ');
-    return `${where}: option stream has no member ${JSON.stringify(name)}. Known: ${all}${hint}`;
+  assertRules(options, streamOptionRules, `${where}: option stream.`, (name, hint, all) => {
+    return `${where}: option stream has no member ${name}. Known: ${all}${hint}`;
   });
-  const { notification, unsubscribe } = options;
+  const { notification, unsubscribe, collect = false, drain = 'end' } = options;
   if (notification !== undefined) assertName(notification, `${where}: option stream.notification`);
   if (unsubscribe !== undefined) assertName(unsubscribe, `${where}: option stream.unsubscribe`);
-  const isDeclared = stream !== undefined || yields !== undefined;
-  return { ...compileReturns(yields, where, 'yields'), options, isDeclared };
+  const { returns: schema, result: value } = compileReturns(yields, where, 'yields');
+  return Object.freeze({ notification, unsubscribe, collect, drain, yields: schema, value });
 }
 
-/** What the procedure is as a stream; undefined: it is none. */
-function streamRules(
-  { schema, result, options, isDeclared }: CompiledYields,
-  handler: object,
-): StreamRules | undefined {
-  if (!isDeclared && !isGeneratorFunction(handler)) return undefined;
-  const { notification, unsubscribe, collect = false, drain = 'end' } = options;
-  return Object.freeze({
-    notification,
-    unsubscribe,
-    collect,
-    drain,
-    yields: schema,
-    value: result,
-  });
-}
-
-let schema: TSchema | undefined;
+let toolContent: TSchema | undefined;
 
 /**
  * What a procedure with `tool: 'content'` returns: content of the Model Context Protocol, version 2026-07-28
  * (https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result). `content` is the first member.
  */
-function toolContent(): TSchema {
-  schema ??= createSchema();
-  return schema;
-}
-
-function createSchema(): TSchema {
+function createToolContent(): TSchema {
   const shown = {
     annotations: Type.Optional(
       Type.Object({

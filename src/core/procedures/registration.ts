@@ -13,7 +13,6 @@ const allowed = 'letters, digits and _ - . / :';
  * Checks the name of a procedure: 1 to 256 letters, digits and `_ - . / :`, beginning with a letter or `_`, no
  * segment `__proto__`, not in the `rpc.` namespace that JSON-RPC 2.0 reserves.
  *
- * @param where begins the message
  * @throws RegistrationError
  */
 export function assertName(name: unknown, where: string): asserts name is string {
@@ -65,18 +64,16 @@ export const theHandler = 'the handler';
 
 /** Whether its calls wait: an `async` function, or an `async` generator function. */
 export function isAsyncFunction(value: object): boolean {
-  const kind = functionKind(value);
-  return kind === 'AsyncFunction' || kind === 'AsyncGeneratorFunction';
+  return functionKind(value).startsWith('Async');
 }
 
 export function isGeneratorFunction(value: object): boolean {
-  const kind = functionKind(value);
-  return kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction';
+  return functionKind(value).endsWith('GeneratorFunction');
 }
 
 /** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */
-function functionKind(value: object): unknown {
-  return (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
+function functionKind(value: object): string {
+  return String((value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag]);
 }
 
 /** Whether an object is a literal, a namespace of a module, or parsed: of no class. Also one of another realm is. */

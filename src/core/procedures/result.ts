@@ -54,7 +54,7 @@ export class ResultFault extends Error {
   override readonly name = 'ResultFault';
 }
 
-/** Thrown where a part of a result must not be sent. Its place is found later: looking for it costs too much before. */
+/** Thrown if a part of a result must not be sent. Its place is found later: looking for it costs too much before. */
 export class RefusedPart extends Error {
   readonly part: object;
   readonly why: string;
@@ -67,7 +67,7 @@ export class RefusedPart extends Error {
 
   /** @param result what the handler returned */
   located(result: unknown): ResultFault {
-    return faultAt(pathTo(result, (part) => part === this.part) ?? '', this.part, this.why);
+    return faultAt(find(result, (part) => part === this.part)?.path ?? '', this.part, this.why);
   }
 }
 
@@ -78,20 +78,15 @@ function faultAt(path: string, part: object, why: string): ResultFault {
 
 /**
  * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Values are looked
- * at only where the text has a mark of such a loss.
+ * at only if the text has a mark of such a loss.
  *
  * @param text has the JSON text of `result` from the character `start` on
  * @throws ResultFault
  */
 function assertKept(result: unknown, text: string, start: number): void {
   if (!isMarked(text, start)) return;
-  let lost: object | undefined;
-  const path = pathTo(result, (part) => {
-    if (!isLost(part)) return false;
-    lost = part;
-    return true;
-  });
-  if (path !== undefined && lost !== undefined) throw faultAt(path, lost, lossText(lost));
+  const lost = find(result, isLost);
+  if (lost !== undefined) throw faultAt(lost.path, lost.part, lossText(lost.part));
 }
 
 /**
@@ -148,35 +143,25 @@ const maxLooked = 1000;
 /** Names the first part of a result whose class has accessors, which JSON leaves out; undefined: there is none. */
 export function lostAccessors(result: unknown): string | undefined {
   let looked = 0;
-  let lost: { readonly part: object; readonly names: string[] } | undefined;
-  const path = pathTo(result, (part) => {
-    if (++looked > maxLooked) return true;
-    if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return false;
-    const names = accessorsOf(part);
-    if (names.length === 0) return false;
-    lost = { part, names };
-    return true;
-  });
-  if (path === undefined || lost === undefined) return undefined;
-  const names = `${lost.names.slice(0, 5).join(', ')}${lost.names.length > 5 ? ', ...' : ''}`;
-  const why = `, and JSON leaves out its accessors (${names}): return a plain object, or give the class a toJSON()`;
-  return faultAt(path, lost.part, why).message;
+  const lost = find(result, (part) => ++looked > maxLooked || accessorsOf(part).length > 0);
+  if (lost === undefined || looked > maxLooked) return undefined;
+  const names = accessorsOf(lost.part);
+  const shown = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ', ...' : ''}`;
+  const why = `, and JSON leaves out its accessors (${shown}): return a plain object, or give the class a toJSON()`;
+  return faultAt(lost.path, lost.part, why).message;
 }
 
 /** The names of the accessors that an object has from its classes and not of its own. */
 function accessorsOf(part: object): string[] {
+  if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return [];
   const names = new Set<string>();
-  let prototype: unknown = Object.getPrototypeOf(part);
-  for (
-    ;
-    typeof prototype === 'object' && prototype !== null;
-    prototype = Object.getPrototypeOf(prototype)
-  ) {
-    // The last is Object.prototype of some realm.
-    if (Object.getPrototypeOf(prototype) === null) break;
+  let prototype = Object.getPrototypeOf(part) as object | null;
+  // The last is Object.prototype of some realm.
+  while (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (member.get !== undefined && !Object.hasOwn(part, name)) names.add(name);
     }
+    prototype = Object.getPrototypeOf(prototype) as object | null;
   }
   return [...names];
 }
@@ -202,8 +187,8 @@ function hasToJson(value: object): value is { toJSON(key: string): unknown } {
 }
 
 /**
- * Names the BigInt, or the object within itself, that JSON.stringify refused: its own message has no path of a BigInt. It
- * is asked again, with a replacer, which sees what JSON.stringify sees.
+ * Names the BigInt, or the object within itself, that JSON.stringify refused: its own message has no path of a BigInt.
+ * Looks at the parts in the order of JSON.stringify.
  *
  * @param what the value in the message, such as `the result`
  * @param ignoresBigInts looks for an object within itself alone
@@ -214,63 +199,58 @@ export function unwritableFault(
   what: string,
   ignoresBigInts = false,
 ): ResultFault | undefined {
-  /** The objects around the part that is looked at. The first is one that JSON.stringify makes for the value. */
-  const around: unknown[] = [];
-  /** By which name each of them holds the next. */
+  /** The objects around the part that is looked at, and by which name each of them holds the next. */
+  const around: object[] = [];
   const names: string[] = [];
   let parts = 0;
-  let fault: ResultFault | undefined;
   const placeOf = (depth: number): string =>
-    depth === 0
-      ? what
-      : `${what} at ${names
-          .slice(1, depth + 1)
-          .map(shownSegment)
-          .join('')}`;
-  const look = function (this: unknown, name: string, part: unknown): unknown {
-    if (parts++ === 0) around.push(this);
-    const depth = around.lastIndexOf(this);
-    around.length = depth + 1;
-    names.length = depth;
-    names.push(name);
-    if (ignoresBigInts && typeof part === 'bigint') return null;
-    const outer = typeof part === 'object' && part !== null ? around.indexOf(part) : -1;
-    if (typeof part === 'bigint') {
-      fault = new ResultFault(
-        `${placeOf(depth)} is a BigInt, which JSON cannot hold: return a string`,
-      );
-    } else if (outer !== -1) {
-      fault = new ResultFault(
-        `${placeOf(depth)} is circular: it is ${placeOf(outer - 1)} again, which JSON cannot hold`,
-      );
-    }
-    if (fault !== undefined || parts > maxParts) throw new Error('the search ends');
+    depth === 0 ? what : `${what} at ${names.slice(0, depth).map(shownSegment).join('')}`;
+  const look = (given: unknown, name: string): string | undefined => {
+    if (parts++ > maxParts) throw new Error('the search ends');
+    const { toJSON } = Object(given) as { toJSON?: unknown };
+    const part: unknown = typeof toJSON === 'function' ? toJSON.call(given, name) : given;
+    if (typeof part === 'bigint' && !ignoresBigInts)
+      return `${placeOf(names.length)} is a BigInt, which JSON cannot hold: return a string`;
+    if (typeof part !== 'object' || part === null) return undefined;
+    const outer = around.indexOf(part);
+    if (outer !== -1)
+      return `${placeOf(names.length)} is circular: it is ${placeOf(outer)} again, which JSON cannot hold`;
     around.push(part);
-    return part;
+    for (const [key, member] of Object.entries(part)) {
+      names.push(key);
+      const fault = look(member, key);
+      if (fault !== undefined) return fault;
+      names.pop();
+    }
+    around.pop();
+    return undefined;
   };
   try {
-    JSON.stringify(value, look);
+    const fault = look(value, '');
+    return fault === undefined ? undefined : new ResultFault(fault);
   } catch {
-    // `fault` says what was found.
+    return undefined;
   }
-  return fault;
 }
 
 /** Most parts that are looked at: the log line then has no place. */
 const maxParts = 1_000_000;
 
-/** The JSON Pointer to the first part that is `wanted`; undefined: none was found. */
-function pathTo(root: unknown, wanted: (part: object) => boolean): string | undefined {
+/** The first part that is `wanted`, with its JSON Pointer; undefined: none was found. */
+function find(
+  root: unknown,
+  wanted: (part: object) => boolean,
+): { readonly path: string; readonly part: object } | undefined {
   const open: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: '' }];
   const known = new Set<object>();
   for (let next = open.pop(); next !== undefined && known.size < maxParts; next = open.pop()) {
     let { value } = next;
     if (typeof value !== 'object' || value === null || known.has(value)) continue;
     known.add(value);
-    if (wanted(value)) return next.path;
+    if (wanted(value)) return { path: next.path, part: value };
     if (hasToJson(value)) value = value.toJSON('');
     if (typeof value !== 'object' || value === null) continue;
-    if (value !== next.value && wanted(value)) return next.path;
+    if (value !== next.value && wanted(value)) return { path: next.path, part: value };
     for (const [name, member] of Object.entries(value).reverse()) {
       if (typeof member !== 'object' || member === null) continue;
       open.push({ value: member, path: next.path + shownSegment(name) });

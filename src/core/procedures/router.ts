@@ -1,10 +1,11 @@
 import { didYouMean } from '../base/suggest.ts';
+import { isObject } from '../protocol/body.ts';
 import { addLinks, assertMiddleware, assertUseList, distinct, linksOf } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';
-import { type ContractFrom, leavesOf, type ProcedureTree } from './from.ts';
+import type { ContractFrom, ProcedureTree } from './from.ts';
 import type { Authorize, Link, Middleware, UseList } from './middleware.ts';
 import { createProcedure, isProcedure, type MakeProcedure, renamed } from './procedure.ts';
-import { assertCallable, assertName, RegistrationError, shown } from './registration.ts';
+import { assertCallable, assertName, isPlain, RegistrationError, shown } from './registration.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
@@ -27,9 +28,7 @@ export interface RouterOwner {
   reload(path: string): Promise<boolean>;
 }
 
-/** Where a procedure came from. */
 export interface ProcedureSource {
-  /** The module's URL. */
   readonly url: string;
   /** The procedure's name in that module's router: without the prefix of a merge. */
   readonly name: string;
@@ -65,25 +64,6 @@ export interface AnyRouter {
   reloadModule(path: string): Promise<boolean>;
 }
 
-function createState(): RouterState {
-  return {
-    table: new Map(),
-    sources: new Map(),
-    version: 0,
-    owner: undefined,
-    links: [],
-    isInUse: false,
-    createdAt: performance.timeOrigin + performance.now(),
-  };
-}
-
-/** A procedure that a router is to have. */
-interface Entry {
-  readonly name: string;
-  readonly procedure: Procedure;
-  readonly source: ProcedureSource | undefined;
-}
-
 /**
  * Puts procedures into a router, each after the router's links: all of them or none.
  *
@@ -92,7 +72,11 @@ interface Entry {
  */
 function install(
   router: AnyRouter,
-  entries: readonly Entry[],
+  entries: readonly {
+    readonly name: string;
+    readonly procedure: Procedure;
+    readonly source: ProcedureSource | undefined;
+  }[],
   { replace = false }: ReplaceOptions,
 ): void {
   if (entries.length === 0) return;
@@ -139,11 +123,9 @@ const known = ['replace', 'authorize', 'use'];
 
 /**
  * The links that a merge adds. An option that nobody knows may be an `authorize` with a typing error in its name.
- *
- * @throws RegistrationError
  */
 function linksOfMerge(options: unknown): readonly Link[] {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     throw new RegistrationError(`merge: the options must be an object, got ${shown(options)}`);
   }
   const odd = Object.keys(options).find((name) => !known.includes(name));
@@ -152,10 +134,17 @@ function linksOfMerge(options: unknown): readonly Link[] {
       `merge: unknown option ${JSON.stringify(odd)}. Known: ${known.join(', ')}${didYouMean(odd, known)}`,
     );
   }
-  const { authorize, use } = options as { authorize?: unknown; use?: unknown };
+  const { authorize, use } = options;
   if (authorize !== undefined) assertCallable(authorize, 'merge', 'option authorize');
   if (use !== undefined) assertUseList(use, 'merge');
   return linksOf(authorize as Authorize | undefined, use as readonly Middleware[] | undefined);
+}
+
+function treeFault(value: unknown, path: string): string {
+  if (path === '')
+    return 'the argument must be an object of procedures and routers, such as { math: router }';
+  const hint = typeof value === 'function' ? '; make it one: procedure({ ... }, handler)' : '';
+  return `${JSON.stringify(path)} must be a procedure, a Router or an object of them${hint}`;
 }
 
 /**
@@ -166,7 +155,15 @@ function linksOfMerge(options: unknown): readonly Link[] {
  */
 export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
   /** @internal */
-  readonly [brand]: RouterState = createState();
+  readonly [brand]: RouterState = {
+    table: new Map(),
+    sources: new Map(),
+    version: 0,
+    owner: undefined,
+    links: [],
+    isInUse: false,
+    createdAt: performance.timeOrigin + performance.now(),
+  };
 
   /** Exists only in the type. */
   declare readonly '~contract'?: C;
@@ -210,10 +207,20 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
    */
   static from<Tree extends ProcedureTree>(tree: Tree): Router<Env, ContractFrom<Tree>> {
     const router = new Router<Env, ContractFrom<Tree>>();
-    for (const [path, leaf] of leavesOf(tree, (value) => Router.is(value))) {
-      if (isProcedure(leaf)) router.register(path, leaf);
-      else router.merge(leaf, `${path}.`);
-    }
+    const add = (node: unknown, path: string): void => {
+      if (path !== '' && isProcedure(node)) router.register(path, node);
+      else if (path !== '' && Router.is(node)) router.merge(node, `${path}.`);
+      // A module's namespace is a plain object too: `import * as math`, then `Router.from({ math })`.
+      else if (isObject(node) && isPlain(node) && !isProcedure(node)) {
+        for (const [name, child] of Object.entries(node)) {
+          const inner = path === '' ? name : `${path}.${name}`;
+          // Checked here as well as at registration: the limit of a name's length ends an object that holds itself.
+          assertName(inner, 'Router.from');
+          add(child, inner);
+        }
+      } else throw new RegistrationError(`Router.from: ${treeFault(node, path)}`);
+    };
+    add(tree, '');
     return router;
   }
 
@@ -333,7 +340,6 @@ export function tableOf(router: AnyRouter): ReadonlyMap<string, Procedure> {
   return router[brand].table;
 }
 
-/** What the router puts before every procedure. */
 export function linksOfRouter(router: AnyRouter): readonly Link[] {
   return router[brand].links;
 }

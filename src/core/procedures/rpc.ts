@@ -18,7 +18,6 @@ export type MethodContext<This> = Pick<
   'kind' | 'name' | 'static' | 'addInitializer'
 > & { readonly access: { get(object: This): unknown } };
 
-/** Decorates methods whose params and result have the declared types. */
 export type RpcDecorator<
   Params extends ParamsSchema | undefined,
   Returns extends ResultSchema | undefined,

@@ -6,19 +6,13 @@ import type { Procedure } from './types.ts';
 /** `subscribe`, alone or as the last word of a name: after `_`, `.`, `/` or `:`. */
 const subscribing = /(^|[_./:])subscribe$/;
 
-/** The methods by which a subscription speaks. */
-export interface SubscriptionNames {
-  /** Of the notifications that bring its values. */
-  readonly notification: string;
-  /** Of the call that ends it, beside `rpc.unsubscribe`; undefined: there is no other. */
-  readonly unsubscribe: string | undefined;
-}
-
 /**
  * The methods of a procedure's subscriptions: as its options say, else by its name. `eth_subscribe` notifies as
  * `eth_subscription` and is ended by `eth_unsubscribe`, as clients of Ethereum nodes expect. `ticks` notifies as `ticks`.
+ *
+ * @returns unsubscribe: the call that ends it, beside `rpc.unsubscribe`; undefined: there is no other
  */
-export function subscriptionNames({ name, stream }: Procedure): SubscriptionNames {
+export function subscriptionNames({ name, stream }: Procedure) {
   const isSubscribing = subscribing.test(name);
   const base = name.slice(0, -'subscribe'.length);
   return {
@@ -137,9 +131,9 @@ interface Waiting<T> {
 /**
  * One reader of a topic. Its values wait in a ring of a fixed size, or for as long as it keeps up in none.
  *
- *     push          who waits is given the value; else it is kept, and the oldest dropped where the ring is full
+ *     push          who waits is given the value; else it is kept, and the oldest dropped if the ring is full
  *     next          the oldest value that is kept; else what comes next
- *     end, abort    what is kept is still given where the ring was full, and dropped where the reader has gone
+ *     end, abort    what is kept is still given if the ring was full, and dropped if the reader has gone
  */
 export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> {
   readonly #size: number;
@@ -155,7 +149,7 @@ export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> 
   #reason: { readonly error: unknown } | undefined;
   #isOver = false;
 
-  /** @param onOver is called once, when it takes no more values; before the constructor returns where that is so at once */
+  /** @param onOver is called once, when it takes no more values; before the constructor returns if that is so at once */
   constructor(
     size: number,
     overflow: 'drop-oldest' | 'end',

@@ -82,7 +82,7 @@ export interface ProcedureOptions<
   /** What the procedure does to the world: shown in the documents, used by clients. */
   readonly effects?: Does | undefined;
   /**
-   * What the procedure is to agents, where the service offers its procedures to them (option `mcp`). `false`: it is left
+   * What the procedure is to agents, if the service offers its procedures to them (option `mcp`). `false`: it is left
    * out. `'content'`: its handler returns what a model is shown, `{ content: [...] }`: texts, images, audio, resources.
    * Default: a tool whose result is shown as JSON.
    */
@@ -190,9 +190,9 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly handler: Handler;
   /** What runs between the validation and the handler, in order: of outer routers, of merges, the procedure's own. */
   readonly links: readonly Link[];
-  /** The only link, where that is an `authorize`. */
+  /** The only link, if that is an `authorize`. */
   readonly authorize: Authorize | undefined;
-  /** The links, where there are others than one `authorize`. */
+  /** The links, if there are others than one `authorize`. */
   readonly chain: readonly Link[] | undefined;
   readonly params: TObject | undefined;
   /** Whether positional params are taken. */
@@ -208,7 +208,7 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly isAsync: boolean;
   /**
    * Nothing of this procedure can look at the context of a call, so what a context has of the caller stays where the request
-   * came in. false where anything beside the handler is given a context.
+   * came in. False if anything beside the handler is given a context.
    */
   readonly ignoresContext: boolean;
   readonly placement: Placement;
@@ -238,7 +238,7 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
 /**
  * A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null.
  *
- * @typeParam Out what the handler returns, which is the result where no `returns` is declared
+ * @typeParam Out what the handler returns, which is the result if no `returns` is declared
  */
 export interface ProcedureEntry<
   Params extends ParamsSchema | undefined,

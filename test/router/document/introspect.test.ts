@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
-import type { ProcedureOptions } from '../../../src/core/procedures/types.ts';
+import { Kind, type TObject, Type } from '@sinclair/typebox';
 import {
   getProcedureSchema,
   getRegistrySchema,
@@ -162,58 +160,5 @@ describe('getRegistrySchema', () => {
     for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
       assert.equal(schema[name], undefined);
     }
-  });
-});
-
-describe('fingerprint', () => {
-  const of = (...entries: [string, ProcedureOptions][]): string => {
-    const router = new Router();
-    for (const [name, options] of entries)
-      router.register(
-        name,
-        procedure(options, () => 1),
-      );
-    return fingerprint(router);
-  };
-
-  test('is the same for the same registry, in any order', () => {
-    const a: [string, ProcedureOptions] = ['a', { params: Type.Object({ x: Type.Number() }) }];
-    const b: [string, ProcedureOptions] = ['b', {}];
-    assert.equal(of(a, b), of(a, b));
-    assert.equal(of(a, b), of(b, a));
-    assert.match(of(), /^[0-9a-f]{64}$/);
-  });
-
-  test('differs with the names, schemas, docs and facts of placement', () => {
-    const params = (schema: TSchema): ProcedureOptions => ({ params: Type.Object({ x: schema }) });
-    const variants: [string, ProcedureOptions][] = [
-      ['p', {}],
-      ['q', {}],
-      ['p', { doc: 'x' }],
-      ['p', { async: true }],
-      ['p', { placement: 'worker' }],
-      ['p', { placement: 'inline' }],
-      ['p', { group: 'g' }],
-      ['p', { group: 'h' }],
-      ['p', { timeoutMs: 1 }],
-      ['p', { maxConcurrency: 1 }],
-      ['p', { returns: Type.Number() }],
-      ['p', { params: Type.Object({}) }],
-      ['p', { params: Type.Object({}, { additionalProperties: true }) }],
-      ['p', params(Type.Number())],
-      ['p', params(Type.Number({ default: 1 }))],
-      ['p', params(Type.Number({ minimum: 1 }))],
-      ['p', { params: Type.Object({ a: Type.Null(), b: Type.Null() }) }],
-      ['p', { params: Type.Object({ b: Type.Null(), a: Type.Null() }) }],
-    ];
-    assert.equal(new Set(variants.map((variant) => of(variant))).size, variants.length);
-  });
-
-  test('does not depend on how many recursive types were made before', () => {
-    const make = (): string => {
-      const Tree = Type.Recursive((This) => Type.Object({ kids: Type.Array(This) }));
-      return of(['p', { params: Type.Object({ Tree }), returns: Tree }]);
-    };
-    assert.equal(make(), make());
   });
 });

@@ -3,27 +3,17 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { escapeControls } from '../../../core/base/escape.ts';
 import type { Config } from '../../../core/config/config.ts';
 import { connectNats } from '../../../extras/nats/connection/connect.ts';
-import type { NatsConnection, NatsEvents } from '../../../extras/nats/connection/connection.ts';
-import { parseHeartbeat } from '../../../extras/nats/liveness.ts';
+import type { NatsEvents } from '../../../extras/nats/connection/connection.ts';
+import { type Heartbeat, parseHeartbeat } from '../../../extras/nats/liveness.ts';
 import { Subjects } from '../../../extras/nats/subjects.ts';
-import { printAndExit } from '../../ending.ts';
-import { fitted, table } from '../../output.ts';
-import { type Member, Members, type Standing } from './members.ts';
-import { showSeconds, showSpan, whole } from './show.ts';
-import type { Room } from './view.ts';
-import { type Watched, watch } from './watch.ts';
-
-export interface ClusterOptions {
-  readonly once: boolean;
-  readonly intervalMs: number;
-  readonly config: Config;
-}
+import { table } from '../../output.ts';
+import { fill, type Room, type ShowOptions, show, showSeconds, showSpan, whole } from './screen.ts';
 
 /** How long `--once` waits for members to answer, milliseconds. They answer at once. */
 const answerMs = 500;
 
 /** `tandem top nats://...`: the members of services, as gateways see them. */
-export async function topOfCluster({ once, intervalMs, config }: ClusterOptions): Promise<void> {
+export async function topOfCluster(config: Config, options: ShowOptions): Promise<never> {
   const members = new Members(config.memberSilentMs, config.memberHungMs);
   let denied = '';
   const events: NatsEvents = {
@@ -36,45 +26,138 @@ export async function topOfCluster({ once, intervalMs, config }: ClusterOptions)
     callbackFailed: () => {},
   };
   const connection = await connectNats({ ...config, name: 'tandem top' }, events);
-  for (const service of config.service) hear(connection, service, members);
+  for (const service of config.service) {
+    const { heartbeat, hello } = new Subjects(service);
+    connection.subscribe(heartbeat, ({ data }) =>
+      members.hear(service, parseHeartbeat(data), clockMs()),
+    );
+    connection.publish(hello, '');
+  }
   await connection.confirm();
   await pause(answerMs);
-  const title = `tandem top ${config.nats.map(shownServer).join(', ')}`;
-  const lines = (head: string, room: Parameters<Watched['draw']>[1]): string[] => {
-    // The list comes first: it finds out who is lost.
-    const list = members.list(clockMs());
-    return clusterView(head, list, members.lost, Date.now(), room);
-  };
-  if (once || !process.stdout.isTTY) {
-    await connection.close();
-    const text = lines(title, { rows: undefined, columns: undefined });
-    await printAndExit(text.map((line) => `${line}\n`).join(''));
-  }
-  const watched: Watched = {
-    draw: (trouble, room) => {
-      const note = connection.connected ? trouble || denied : 'NATS does not answer';
-      return lines(`${title}  q ends${note === '' ? '' : `  (${escapeControls(note)})`}`, room);
+  return show(
+    {
+      title: `tandem top ${config.nats.map(shownServer).join(', ')}`,
+      draw: (title, room) => {
+        // The list comes first: it finds out who is lost.
+        const list = members.list(clockMs());
+        return clusterView(title, list, members.lost, Date.now(), room);
+      },
+      look: async () => {
+        for (const service of config.service) connection.publish(new Subjects(service).hello, '');
+        await connection.flush();
+      },
+      note: (trouble) => (connection.connected ? trouble || denied : 'NATS does not answer'),
     },
-    look: async () => {
-      for (const service of config.service) connection.publish(new Subjects(service).hello, '');
-      await connection.flush();
-    },
-  };
-  await watch(watched, intervalMs);
-  process.exit(0);
-}
-
-function hear(connection: NatsConnection, service: string, members: Members): void {
-  const subjects = new Subjects(service);
-  connection.subscribe(subjects.heartbeat, ({ data }) =>
-    members.hear(service, parseHeartbeat(data), clockMs()),
+    options,
   );
-  connection.publish(subjects.hello, '');
 }
 
 /** Without what logs in. */
 function shownServer(server: string): string {
   return escapeControls(server.replace(/\/\/[^@/]*@/, '//'));
+}
+
+interface Member extends Heartbeat {
+  readonly service: string;
+  /** How it looks from outside. */
+  readonly standing: 'ready' | 'draining' | 'silent' | 'lost';
+  /** Milliseconds since its last heartbeat. */
+  readonly silentMs: number;
+  /** Calls that it took in a second; undefined: it was not heard for long enough. */
+  readonly callsPerSecond: number | undefined;
+}
+
+interface Heard {
+  readonly service: string;
+  readonly heartbeat: Heartbeat;
+  readonly at: number;
+  /** Since when its calls are counted, and what it had taken then. */
+  readonly from: { readonly at: number; readonly calls: number };
+  readonly callsPerSecond: number | undefined;
+}
+
+/** Calls are counted over so long at least, milliseconds: heartbeats may come one upon another. */
+const countedMs = 900;
+
+/** How long a member that is lost is still shown, milliseconds. */
+const shownMs = 60_000;
+
+/** The members that were heard while somebody watched. */
+export class Members {
+  readonly #silentMs: number;
+  readonly #lostMs: number;
+  /** By service and id, as those that were lost: a process has one id for all services that it is a member of. */
+  readonly #heard = new Map<string, Heard>();
+  readonly #lost = new Set<string>();
+  /** While NATS is away nobody can be heard. */
+  #awayMs = 0;
+  #awaySince: number | undefined;
+
+  /** @param silentMs of silence make a member silent; `lostMs` make it lost */
+  constructor(silentMs: number, lostMs: number) {
+    this.#silentMs = silentMs;
+    this.#lostMs = lostMs;
+  }
+
+  hear(service: string, heartbeat: Heartbeat, now: number): void {
+    const at = now - this.#away(now);
+    const { calls, id } = heartbeat;
+    const key = `${service} ${id}`;
+    const before = this.#heard.get(key);
+    // Another process under the same id counts anew.
+    const isSame = before?.heartbeat.started === heartbeat.started && calls >= before.from.calls;
+    let { from, callsPerSecond } = isSame
+      ? before
+      : { from: { at, calls }, callsPerSecond: undefined };
+    if (at - from.at >= countedMs) {
+      callsPerSecond = ((calls - from.calls) * 1000) / (at - from.at);
+      from = { at, calls };
+    }
+    this.#heard.set(key, { service, heartbeat, at, from, callsPerSecond });
+    this.#lost.delete(key);
+  }
+
+  /** NATS is not there, or is back. */
+  setAway(isAway: boolean, now: number): void {
+    if (isAway) {
+      this.#awaySince ??= now;
+      return;
+    }
+    this.#awayMs = this.#away(now);
+    this.#awaySince = undefined;
+  }
+
+  /** Members that fell silent for good without having said that they end. */
+  get lost(): number {
+    return this.#lost.size;
+  }
+
+  /** Sorted by service, then by age. Forgets those that have gone. */
+  list(now: number): Member[] {
+    const time = now - this.#away(now);
+    const members: Member[] = [];
+    for (const [key, { service, heartbeat, at, callsPerSecond }] of this.#heard) {
+      const silentMs = time - at;
+      const isLate = silentMs > this.#silentMs;
+      if (silentMs > shownMs || (isLate && heartbeat.state === 'draining')) {
+        this.#heard.delete(key);
+        continue;
+      }
+      if (silentMs > this.#lostMs) this.#lost.add(key);
+      const standing = silentMs > this.#lostMs ? 'lost' : isLate ? 'silent' : heartbeat.state;
+      members.push({ ...heartbeat, service, standing, silentMs, callsPerSecond });
+    }
+    return members.sort((a, b) => compare(a.service, b.service) || a.started - b.started);
+  }
+
+  #away(now: number): number {
+    return this.#awayMs + (this.#awaySince === undefined ? 0 : now - this.#awaySince);
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }
 
 const headings = [
@@ -99,7 +182,7 @@ export function clusterView(
   wallMs: number,
   room: Room,
 ): string[] {
-  const count = (standing: Standing): string =>
+  const count = (standing: Member['standing']): string =>
     whole(members.filter((one) => one.standing === standing).length);
   const alive = members.filter(({ standing }) => standing !== 'lost');
   const load = alive.reduce((sum, one) => sum + one.load, 0);
@@ -115,19 +198,17 @@ export function clusterView(
     member.contract.slice(0, 12),
     whole(member.gateways),
     whole(member.load),
-    perSecond(member),
+    member.callsPerSecond === undefined ? '-' : whole(member.callsPerSecond),
     whole(member.returns),
     `${showSeconds(member.silentMs / 1000)} ago`,
     showSpan((wallMs - member.started) / 1000),
   ]);
   const lines = [title, summary, ''];
-  const list = members.length === 0 ? ['no member answers'] : table([headings, ...rows]);
-  const fits = room.rows === undefined ? list.length : Math.max(1, room.rows - lines.length);
-  return [...lines, ...list.slice(0, fits)].map((line) => fitted(line, room.columns));
-}
-
-function perSecond({ callsPerSecond }: Member): string {
-  return callsPerSecond === undefined ? '-' : whole(callsPerSecond);
+  return fill(
+    lines,
+    members.length === 0 ? ['no member answers'] : table([headings, ...rows]),
+    room,
+  );
 }
 
 function several(members: readonly Member[], what: 'version' | 'contract'): string {

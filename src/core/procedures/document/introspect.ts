@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { linkMembers } from '../chain.ts';
 import type { Effects, ErrorDeclarations } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
 import { type AnyRouter, tableOf } from '../router.ts';
 import {
+  cached,
   defined,
   forEachChild,
   type JsonSchema,
@@ -25,7 +27,7 @@ export interface ParameterSchema {
   readonly type: string;
   readonly schema_: JsonSchema;
   readonly required: boolean;
-  /** Absent where there is none. */
+  /** Absent if there is none. */
   readonly default?: unknown;
 }
 
@@ -33,7 +35,7 @@ export interface ParameterSchema {
 export interface ErrorSchema {
   readonly code: number;
   readonly message: string;
-  /** Absent where the error carries no data. */
+  /** Absent if the error carries no data. */
   readonly data?: JsonSchema;
 }
 
@@ -41,7 +43,7 @@ export interface ErrorSchema {
 export interface StreamSchema {
   /** The method of the notifications that bring its values. */
   readonly notification: string;
-  /** The method that ends a subscription, beside `rpc.unsubscribe`; absent where there is no other. */
+  /** A method that ends a subscription, beside `rpc.unsubscribe`. */
   readonly unsubscribe?: string;
   /** Whether a caller that can't read a stream gets an array of all values. */
   readonly collect: boolean;
@@ -56,17 +58,17 @@ export interface ProcedureSchema {
   /** TypeScript type text. */
   readonly return_type: string;
   readonly return_schema: JsonSchema;
-  /** TypeScript type text of each value of a stream. Absent where the procedure is no stream. */
+  /** TypeScript type text of each value of a stream. Absent if the procedure is no stream. */
   readonly yield_type?: string;
   readonly yield_schema?: JsonSchema;
   readonly stream?: StreamSchema;
   readonly doc: string | null;
   readonly is_async: boolean;
-  /** Absent where none are declared. */
+  /** Absent if none are declared. */
   readonly effects?: Effects;
-  /** The group of workers that runs it; absent where it has none. */
+  /** The group of workers that runs it; absent if it has none. */
   readonly group?: string;
-  /** By name; absent where none is declared. */
+  /** By name; absent if none is declared. */
   readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
 
@@ -74,37 +76,26 @@ export interface ProcedureSchema {
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
-  const { name, params, returns, errors, doc, isAsync, effects, group } = procedure;
+  const { name, params, returns, errors, doc, isAsync, effects, group, stream } = procedure;
   const dot = name.lastIndexOf('.');
   const returnSchema = returns === undefined ? {} : plainSchema(returns);
+  const yieldSchema = stream && (stream.yields === undefined ? {} : plainSchema(stream.yields));
   return defined<ProcedureSchema>({
     name,
     namespace: dot === -1 ? null : name.slice(0, dot),
     parameters: params === undefined ? [] : parametersOf(params),
     return_type: typeText(returnSchema),
     return_schema: returnSchema,
-    ...streamMembers(procedure),
+    yield_type: yieldSchema && typeText(yieldSchema),
+    yield_schema: yieldSchema,
+    stream:
+      stream && defined<StreamSchema>({ ...subscriptionNames(procedure), collect: stream.collect }),
     doc,
     is_async: isAsync,
     effects,
     group,
     errors: errors && errorsOf(errors.declared),
   });
-}
-
-/** What a stream has beside the members of every procedure. */
-function streamMembers(
-  procedure: Procedure,
-): Pick<ProcedureSchema, 'yield_type' | 'yield_schema' | 'stream'> {
-  const { stream } = procedure;
-  if (stream === undefined) return {};
-  const schema = stream.yields === undefined ? {} : plainSchema(stream.yields);
-  const { collect } = stream;
-  return {
-    yield_type: typeText(schema),
-    yield_schema: schema,
-    stream: defined<StreamSchema>({ ...subscriptionNames(procedure), collect }),
-  };
 }
 
 export function getRegistrySchema(router: AnyRouter): RegistrySchema {
@@ -121,12 +112,8 @@ export function getRegistrySchema(router: AnyRouter): RegistrySchema {
 export function fingerprint(router: AnyRouter): string {
   const sources = new Map<unknown, string>();
   const sourceOf = ({ kind, run }: Link): readonly string[] => {
-    let source = sources.get(run);
-    if (source === undefined) {
-      source = hashOf(Function.prototype.toString.call(run));
-      sources.set(run, source);
-    }
-    return [kind, run.name, source];
+    const text = (): string => hashOf(Function.prototype.toString.call(run));
+    return [kind, run.name, cached(sources, run, text)];
   };
   const facts = [...tableOf(router).values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -168,7 +155,7 @@ function parametersOf(params: TObject): ParameterSchema[] {
   }));
 }
 
-/** Adds the params' schema as a definition where the member refers to it, as recursive params do. */
+/** Adds the params' schema as a definition if the member refers to it, as recursive params do. */
 function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
   const id = whole.$id;
   if (typeof id !== 'string' || !refersTo(member, id)) return member;
@@ -181,10 +168,7 @@ function refersTo(value: unknown, id: string): boolean {
   return Object.values(value).some((one) => refersTo(one, id));
 }
 
-/**
- * A procedure as a process describes it that runs it, for one that does not: all that documents show of it, and what sending calls away
- * needs to know. JSON.
- */
+/** A procedure as the process that runs it describes it, in JSON, to one that documents it and sends its calls there. */
 export interface ProcedureDescription {
   readonly name: string;
   readonly params?: JsonSchema;
@@ -220,7 +204,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
 }
 
 /**
- * A procedure that another process runs. It holds no validators, and can't be called here: its calls are sent to who described it.
+ * A procedure that another process runs. It has no validators, and can't be called here: its calls are sent there.
  *
  * @throws Error for what describes no procedure
  */
@@ -230,9 +214,7 @@ export function describedProcedure(description: ProcedureDescription): Procedure
   return Object.freeze({
     name,
     handler: notHere,
-    links: [],
-    authorize: undefined,
-    chain: undefined,
+    ...linkMembers([]),
     // Documents alone read these schemas, and want plain JSON.
     params: params as TObject | undefined,
     hasOrder: description.hasOrder === true,
@@ -263,32 +245,17 @@ function describeStream({ value: _value, yields, ...rules }: StreamRules) {
   return yields === undefined ? rules : { ...rules, yields: plainSchema(yields) };
 }
 
-/** What a client in this process is told of a procedure, as `tandem codegen` tells others. */
-export interface ProcedureHint {
-  readonly readOnly?: boolean;
-  readonly idempotent?: boolean;
-  readonly sendsBytes?: boolean;
-  /** JSON Pointers into the result, `*` for each item or member. */
-  readonly bytes?: readonly string[];
-  /** The same within each value of a stream. */
-  readonly yields?: readonly string[];
+/** What a client in this process is told of a router's procedures (`tableOf`), as `tandem codegen` tells others. */
+export function hintsOf(table: ReadonlyMap<string, Procedure>) {
+  const hints = [...table].map(([name, { effects, params, returns, stream }]) => {
+    const sendsBytes = placesOf(params).length > 0;
+    const hint = { sendsBytes, bytes: placesOf(returns), yields: placesOf(stream?.yields) };
+    return [name, { ...effects, ...hint }] as const;
+  });
+  return Object.fromEntries(hints);
 }
 
-/** The hints of a router's procedures (`tableOf`), by name. */
-export function hintsOf(table: ReadonlyMap<string, Procedure>): Record<string, ProcedureHint> {
-  const hints = Object.create(null) as Record<string, ProcedureHint>;
-  for (const [name, { effects, params, returns, stream }] of table) {
-    hints[name] = {
-      ...effects,
-      sendsBytes: placesOf(params).length > 0,
-      bytes: placesOf(returns),
-      yields: placesOf(stream?.yields),
-    };
-  }
-  return hints;
-}
-
-/** Where a value of the schema has bytes; within a type that holds itself, on its first level. */
+/** JSON Pointers to the bytes in a value, `*` for each item or member; within a type that holds itself, on its first level. */
 function placesOf(root: TSchema | undefined): string[] {
   if (root === undefined) return [];
   const names = namesIn(root);

@@ -40,7 +40,7 @@ export interface OpenRpcMethod {
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   /** The declared errors with their names and the schemas of their data, for which an Error Object has no place. */
   readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
-  /** What the procedure does to the world, where it says so. */
+  /** What the procedure does to the world, if it says so. */
   readonly 'x-effects'?: Effects;
   /** What a stream is beyond its result, which is what it returns at its end; absent: it is none. */
   readonly 'x-stream'?: OpenRpcStream;
@@ -49,7 +49,6 @@ export interface OpenRpcMethod {
 }
 
 export interface OpenRpcStream extends StreamSchema {
-  /** The schema of each value. */
   readonly yields: JsonSchema;
 }
 
@@ -130,11 +129,21 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
   const [yields = {}] =
     yield_schema === undefined ? [] : components.add([[yield_schema, `${name} value`]]);
   const [additional] = rest === undefined ? [] : components.add([[rest, `${name} params`]]);
-  const params = parameters.map((parameter, index) => describe(parameter, named[index] ?? {}));
+  const params = parameters.map((parameter, index) => {
+    const param = named[index] ?? {};
+    const description = typeof param.description === 'string' ? param.description : undefined;
+    const { required } = parameter;
+    return defined<ContentDescriptor>({
+      name: parameter.name,
+      description,
+      required,
+      schema: param,
+    });
+  });
   const required = params.filter((param) => param.required);
   const optional = params.filter((param) => !param.required);
   const sorted = [...required, ...optional];
-  // The specification wants required params first. Where that moves one, the order no longer tells the positions.
+  // The specification wants required params first. If that moves one, the order no longer tells the positions.
   const inOrder = hasOrder && sorted.every((param, index) => param === params[index]);
   const declared = Object.entries(schema.errors ?? {});
   const errors = declared.length === 0 ? undefined : declared;
@@ -149,34 +158,15 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
     'x-errors':
       errors &&
       Object.fromEntries(
-        errors.map(([key, error]) => [key, addError(error, `${name} ${key}`, components)]),
+        errors.map(([key, { code, message, data }]) => {
+          const [added] = data === undefined ? [] : components.add([[data, `${name} ${key}`]]);
+          return [key, defined<ErrorSchema>({ code, message, data: added })];
+        }),
       ),
     'x-effects': effects,
     'x-stream': stream && { yields, ...stream },
     'x-additional-params': additional,
   });
-}
-
-function describe(
-  { name, required }: ProcedureSchema['parameters'][number],
-  schema: JsonSchema,
-): ContentDescriptor {
-  const { description } = schema;
-  return defined<ContentDescriptor>({
-    name,
-    description: typeof description === 'string' ? description : undefined,
-    required,
-    schema,
-  });
-}
-
-function addError(
-  { code, message, data }: ErrorSchema,
-  hint: string,
-  components: SchemaComponents,
-): ErrorSchema {
-  const [added] = data === undefined ? [] : components.add([[data, hint]]);
-  return defined<ErrorSchema>({ code, message, data: added });
 }
 
 /** The second pass, after all uses of each type were counted: replaces shared types by references. */
@@ -198,16 +188,10 @@ function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMeth
 }
 
 function restOf({ params }: Procedure): JsonSchema | undefined {
-  if (params === undefined) return {};
-  const { additionalProperties } = plainSchema(params);
-  if (additionalProperties === true) return {};
-  return typeof additionalProperties === 'object' && additionalProperties !== null
-    ? (additionalProperties as JsonSchema)
-    : undefined;
+  const rest = params === undefined ? true : plainSchema(params).additionalProperties;
+  if (rest === true) return {};
+  return isObject(rest) ? rest : undefined;
 }
-
-/** Where a schema stands, in words that become its name: `user`, `users.list result`. */
-type Hint = string;
 
 /** The schemas that a `$ref` can name at one place, by id. */
 type Scope = ReadonlyMap<string, NamedSchema>;
@@ -239,8 +223,8 @@ class SchemaComponents {
   readonly #components = new Map<number, Component>();
   /** How many components asked for each name. The second gets `name_2`. */
   readonly #names = new Map<string, number>();
-  /** Types without an id: how often each is used, and where it was used first. */
-  readonly #uses = new Map<number, { count: number; readonly hint: Hint }>();
+  /** Types without an id: how often each is used, and where it was used first, in words that become its name. */
+  readonly #uses = new Map<number, { count: number; readonly hint: string }>();
 
   /**
    * @param maxIds most named schemas of one procedure. Each is compared with all schemas that it leads to, so
@@ -254,7 +238,7 @@ class SchemaComponents {
    * @param roots schemas that refer to each other by id: the params of one procedure, or its result
    * @returns the roots, their references turned into `#/components/schemas/...`
    */
-  add(roots: readonly (readonly [schema: JsonSchema, hint: Hint])[]): JsonSchema[] {
+  add(roots: readonly (readonly [schema: JsonSchema, hint: string])[]): JsonSchema[] {
     const ids = new Map<string, JsonSchema>();
     for (const [schema] of roots) plainNamesIn(schema, ids);
     if (ids.size > this.#maxIds) {
@@ -270,11 +254,9 @@ class SchemaComponents {
 
   /** `schema` (returned by `add`) with each type that is used more than once replaced by a reference. */
   shared(schema: JsonSchema): JsonSchema {
-    const identity = this.#identityOf(schema);
-    const use = identity === undefined ? undefined : this.#uses.get(identity);
-    if (identity === undefined || use === undefined || use.count < 2) {
-      return this.#sharedBody(schema);
-    }
+    const identity = this.#identityOf(schema) ?? -1;
+    const use = this.#uses.get(identity);
+    if (use === undefined || use.count < 2) return this.#sharedBody(schema);
     let component = this.#components.get(identity);
     if (component === undefined) {
       component = { name: this.#nameFor(schema, use.hint), schema: {} };
@@ -297,7 +279,7 @@ class SchemaComponents {
     return mapPlain(schema, (child) => this.shared(child));
   }
 
-  #convert(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convert(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
     const { $id, $ref } = schema;
     if (typeof $id === 'string' && typeof $ref !== 'string') {
       return this.#convertReference($id, schema, scope, hint);
@@ -305,14 +287,14 @@ class SchemaComponents {
     return this.#convertBody(schema, scope, hint);
   }
 
-  #convertBody(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convertBody(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
     // An $id would become the base of the references within the schema. The schemas of $defs are components now.
     const { $id: _id, $defs: _defs, $schema: _dialect, ...rest } = schema;
     if (typeof rest.$ref === 'string') return this.#convertReference(rest.$ref, rest, scope, hint);
     return mapPlain(rest, (child, segment) => this.#convert(child, scope, below(hint, segment)));
   }
 
-  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: string): JsonSchema {
     const id = refId($ref);
     const target = scope.get(id);
     if (target === undefined) return use;
@@ -320,7 +302,7 @@ class SchemaComponents {
     return this.#referenceTo(target.component, use);
   }
 
-  #named(id: string, target: JsonSchema, scope: Scope, hint: Hint): Component {
+  #named(id: string, target: JsonSchema, scope: Scope, hint: string): Component {
     // Two types with one id are the same type when they, and all types that they lead to, are equal.
     const identity = this.#identities.of([
       id,
@@ -336,7 +318,7 @@ class SchemaComponents {
     return component;
   }
 
-  #count(schema: JsonSchema, hint: Hint): void {
+  #count(schema: JsonSchema, hint: string): void {
     const identity = this.#identityOf(schema);
     const use = identity === undefined ? undefined : this.#uses.get(identity);
     if (use !== undefined) {
@@ -347,11 +329,11 @@ class SchemaComponents {
     this.#countChildren(schema, hint);
   }
 
-  #countChildren(schema: JsonSchema, hint: Hint): void {
+  #countChildren(schema: JsonSchema, hint: string): void {
     forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
   }
 
-  /** The number of the schema's type; undefined where the schema is as short as a reference to it would be. */
+  /** The number of the schema's type; undefined if the schema is as short as a reference to it would be. */
   #identityOf(schema: JsonSchema): number | undefined {
     return isLarge(schema) ? this.#identities.of(core(schema)) : undefined;
   }
@@ -370,7 +352,7 @@ class SchemaComponents {
     );
   }
 
-  #nameFor(schema: JsonSchema, hint: Hint): string {
+  #nameFor(schema: JsonSchema, hint: string): string {
     const { title } = schema;
     const words = (typeof title === 'string' && /[A-Za-z]/.test(title) ? title : hint)
       .split(/[^A-Za-z0-9]+/)
@@ -384,12 +366,11 @@ class SchemaComponents {
     for (;;) {
       const count = (this.#names.get(name) ?? 0) + 1;
       this.#names.set(name, count);
-      const own = count === 1 ? name : `${name}_${count}`;
-      if (count === 1) return own;
-      if (!this.#names.has(own)) {
-        this.#names.set(own, 1);
-        return own;
-      }
+      if (count === 1) return name;
+      const own = `${name}_${count}`;
+      if (this.#names.has(own)) continue;
+      this.#names.set(own, 1);
+      return own;
     }
   }
 }
@@ -397,9 +378,7 @@ class SchemaComponents {
 /** Whether a schema is worth a name: an object, a choice of more than two, or a choice between two such. */
 function isLarge(schema: JsonSchema): boolean {
   const { properties, enum: values } = schema;
-  if (typeof properties === 'object' && properties !== null) {
-    return Object.keys(properties).length > 0;
-  }
+  if (isObject(properties)) return Object.keys(properties).length > 0;
   if (Array.isArray(values)) return values.length > 2;
   return [schema.anyOf, schema.oneOf, schema.allOf].some(
     (list) =>
@@ -444,7 +423,7 @@ function reachable(id: string, scope: Scope): (readonly [id: string, schema: Jso
   });
 }
 
-function below(hint: Hint, segment: string): Hint {
+function below(hint: string, segment: string): string {
   if (segment === '') return hint;
   if (segment !== '/*' && !/^\/\d+$/.test(segment)) return segment.slice(1);
   return hint.endsWith(' item') ? hint : `${hint} item`;

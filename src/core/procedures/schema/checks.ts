@@ -1,9 +1,10 @@
 import { KeyOfPattern, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
-import { isPlain, RegistrationError } from '../registration.ts';
+import { isPlain } from '../registration.ts';
 import { type Check, keywordsOf, kindNamed, type LimitedType } from './keywords.ts';
-import { alternativesOf, overlapOf } from './overlap.ts';
+import { alternativesOf, overlaps } from './overlap.ts';
 import {
+  cached,
   forEachChild,
   isSchema,
   kindOf,
@@ -21,18 +22,7 @@ import { ValueIds } from './value-ids.ts';
  * The checks of one schema and of its parts, made at registration. The time of each check is bounded by the size of the
  * value times the number of parts of the schema.
  */
-export interface Checks {
-  /** Checks a value against the whole schema. */
-  readonly check: Check;
-  /** The check of a part of the schema. */
-  ofPart(part: TSchema): Check;
-  /** Runs `work`, in which checks remember their results. `work` must not change the values that it has checked. */
-  remembering<Result>(work: () => Result): Result;
-  /** A function that remembers, during such work, what it has made of arrays and objects. */
-  readonly remembered: <Result>(make: (value: unknown) => Result) => (value: unknown) => Result;
-  /** The schema that a Ref, This or Import refers to. */
-  resolve(schema: TSchema): TSchema | undefined;
-}
+export type Checks = ReturnType<typeof createChecks>;
 
 /**
  * Compiles a schema to one function for each of its parts:
@@ -44,13 +34,11 @@ export interface Checks {
  *
  * If one part of a value could be checked against one named schema again and again, the checks remember their results.
  *
- * @param where begins each message, e.g. `procedure "add": params`
  * @throws RegistrationError for a schema that can't be checked in a bounded time
  */
-export function createChecks(root: TSchema, where: string): Checks {
+export function createChecks(root: TSchema, where: string) {
   const names = namesIn(root);
-  const { fault, again } = overlapOf(root, names);
-  if (fault !== undefined) throw new RegistrationError(`${where}: ${fault}`);
+  const again = overlaps(root, names, where);
   const memory = new Memory();
   const checks = new Writer(names, memory).compile(root);
   const ofPart = (part: TSchema): Check => {
@@ -60,9 +48,12 @@ export function createChecks(root: TSchema, where: string): Checks {
   return {
     check: ofPart(root),
     ofPart,
-    remembering: (work) => memory.during(work),
-    remembered: (make) => memory.of(make),
-    resolve: (schema) => targetOf(schema, names),
+    /** Runs `work`, in which checks remember their results. `work` must not change the values that it has checked. */
+    remembering: <Result>(work: () => Result): Result => memory.during(work),
+    /** A function that remembers, during such work, what it has made of arrays and objects. */
+    remembered: <Result>(make: (value: unknown) => Result) => memory.of(make),
+    /** The schema that a Ref, This or Import refers to. */
+    resolve: (schema: TSchema): TSchema | undefined => targetOf(schema, names),
   };
 }
 
@@ -135,7 +126,6 @@ class Writer {
     this.#memory = memory;
   }
 
-  /** The checks of the schema and of all its parts. */
   compile(root: TSchema): ReadonlyMap<TSchema, Check> {
     const visit = (schema: TSchema): void => {
       this.#functionOf(schema);
@@ -185,7 +175,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     );
   }
 
-  /** The code that checks the value of the expression `v`. */
   #codeOf(schema: TSchema, v: string): string {
     const code = schema.$id === undefined ? this.#valueCode(schema, v) : undefined;
     return code ?? `${this.#functionOf(schema)}(${v})`;
@@ -232,7 +221,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     });
   }
 
-  /** The body of a function for each kind that holds parts. */
   readonly #bodies: Readonly<Record<string, (schema: TSchema) => string>> = {
     Object: (schema) => this.#object(schema),
     Record: (schema) => this.#record(schema),
@@ -285,7 +273,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     return `return ${this.#all([...conditions, ...rest])};`;
   }
 
-  /** The code that checks the members that the schema does not name. */
   #rest(additional: unknown, names: readonly string[], areRequired: boolean): string[] {
     if (additional !== false && !isSchema(additional)) return [];
     // All names are there already.
@@ -368,14 +355,8 @@ return true;`;
   }
 }
 
-function containsBetween(
-  items: readonly unknown[],
-  check: Check,
-  least: number,
-  most: number,
-): boolean {
-  let count = 0;
-  for (const item of items) if (check(item)) count += 1;
+function containsBetween(items: readonly unknown[], check: Check, least: number, most: number) {
+  const count = items.filter((item) => check(item)).length;
   return count >= least && count <= most;
 }
 
@@ -408,7 +389,6 @@ export class Code {
   readonly #lines: string[] = ['"use strict";'];
   #count = 0;
 
-  /** A name that no other has. */
   name(prefix: string): string {
     this.#count += 1;
     return `${prefix}${this.#count}`;
@@ -416,15 +396,9 @@ export class Code {
 
   /** The name by which the code knows a value. @param key the same for values that may stand for each other */
   value(value: unknown, key: unknown = value): string {
-    let known = this.#values.get(key);
-    if (known === undefined) {
-      known = [this.name('h'), value];
-      this.#values.set(key, known);
-    }
-    return known[0];
+    return cached(this.#values, key, () => [this.name('h'), value] as const)[0];
   }
 
-  /** Adds a function or a constant. */
   add(line: string): void {
     this.#lines.push(line);
   }

@@ -268,7 +268,6 @@ type Members<T> = [Fate<T, keyof T>] extends ['kept']
 
 type Flat<Both> = Both extends unknown ? { [Name in keyof Both]: Both[Name] } : never;
 
-/** What becomes of a member. */
 type Fate<T, Name extends keyof T> = Name extends symbol
   ? 'gone'
   : unknown extends T[Name]

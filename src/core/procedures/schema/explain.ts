@@ -4,7 +4,7 @@ import { isObject } from '../../protocol/body.ts';
 import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import { keywordsOf, type LimitedType } from './keywords.ts';
-import { kindOf, listOf, membersOf, recordOf, shownSegment } from './schema-tree.ts';
+import { cached, kindOf, listOf, membersOf, recordOf, shownSegment } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
 
 /** Limits that keep the data of a -32602 readable, and small whatever the caller sent. */
@@ -16,52 +16,47 @@ const maxExpected = 300;
  * pattern even against a string that is already too long, and takes 20 times as long on a large value.
  */
 export function explain(schema: TSchema, value: unknown, checks: Checks): ParamIssue[] {
-  const issues: ParamIssue[] = [];
-  const explainer = new Explainer(checks, issues);
+  const explainer = new Explainer(checks);
   checks.remembering(() => explainer.describe(schema, value, ''));
-  return issues;
+  return explainer.issues;
 }
 
 class Explainer {
+  readonly issues: ParamIssue[] = [];
   readonly #checks: Checks;
-  readonly #issues: ParamIssue[];
 
-  constructor(checks: Checks, issues: ParamIssue[]) {
+  constructor(checks: Checks) {
     this.#checks = checks;
-    this.#issues = issues;
   }
 
-  refuse(schema: TSchema | undefined, value: unknown, path: string, message: string): void {
+  #refuse(schema: TSchema | undefined, value: unknown, path: string, message: string): void {
     if (this.#full) return;
     const expected = schema === undefined ? 'never' : expectedText(schema);
-    this.#issues.push({ path, message, expected, received: receivedType(value) });
+    this.issues.push({ path, message, expected, received: receivedType(value) });
   }
 
   get #full(): boolean {
-    return this.#issues.length >= maxIssues;
+    return this.issues.length >= maxIssues;
   }
 
-  explain(schema: TSchema, value: unknown, path: string): void {
+  #explain(schema: TSchema, value: unknown, path: string): void {
     if (this.#full || this.#checks.ofPart(schema)(value)) return;
     this.describe(schema, value, path);
   }
 
-  /** Adds the issues of a value that does not match. */
   describe(schema: TSchema, value: unknown, path: string): void {
-    const before = this.#issues.length;
+    const before = this.issues.length;
     switch (kindOf(schema)) {
       case 'Object':
-        this.#object(schema, value, path);
+      case 'Record':
+        this.#members(schema, value, path);
         break;
       case 'Array':
       case 'Tuple':
         this.#items(schema, value, path);
         break;
-      case 'Record':
-        this.#record(schema, value, path);
-        break;
       case 'Intersect':
-        for (const part of listOf(schema.allOf)) this.explain(part, value, path);
+        for (const part of listOf(schema.allOf)) this.#explain(part, value, path);
         break;
       case 'Union':
         this.#union(schema, value, path);
@@ -70,35 +65,42 @@ class Explainer {
       case 'This':
       case 'Import': {
         const target = this.#checks.resolve(schema);
-        if (target !== undefined) this.explain(target, value, path);
+        if (target !== undefined) this.#explain(target, value, path);
         break;
       }
     }
     // Every part matches, so the value as a whole is at fault: its type, a length, uniqueItems, a custom kind.
-    if (this.#issues.length === before) this.refuse(schema, value, path, ruleText(schema, value));
+    if (this.issues.length === before) this.#refuse(schema, value, path, ruleText(schema, value));
   }
 
-  #object(schema: TSchema, value: unknown, path: string): void {
+  #members(schema: TSchema, value: unknown, path: string): void {
     if (!isObject(value)) return;
-    const { additionalProperties } = schema;
     const members = membersOf(schema);
     for (const { name, schema: member, isRequired } of members) {
       if (this.#full) return;
+      const place = path + shownSegment(name);
       if (Object.hasOwn(value, name) && value[name] !== undefined) {
-        this.explain(member, value[name], path + shownSegment(name));
+        this.#explain(member, value[name], place);
       } else if (isRequired) {
-        this.refuse(member, undefined, path + shownSegment(name), 'is required');
+        this.#refuse(member, undefined, place, 'is required');
       }
     }
-    if (additionalProperties !== false && !isObject(additionalProperties)) return;
+    const { additionalProperties: rest } = schema;
+    const record = kindOf(schema) === 'Record' ? recordOf(schema) : undefined;
+    const pattern = record && new RegExp(record[0]);
+    if (record === undefined && rest !== false && !isObject(rest)) return;
     const names = new Set(members.map(({ name }) => name));
     for (const name of Object.keys(value)) {
       if (this.#full) return;
       if (names.has(name)) continue;
-      if (additionalProperties === false) {
-        this.refuse(undefined, value[name], path + shownSegment(name), unknownText(name, names));
-      } else {
-        this.explain(additionalProperties as TSchema, value[name], path + shownSegment(name));
+      const place = path + shownSegment(name);
+      if (record !== undefined && pattern?.test(name) === true) {
+        this.#explain(record[1], value[name], place);
+      } else if (rest === false) {
+        const message = record && 'has a name that is not allowed here';
+        this.#refuse(undefined, value[name], place, message ?? unknownText(name, names));
+      } else if (record === undefined) {
+        this.#explain(rest as TSchema, value[name], place);
       }
     }
   }
@@ -108,35 +110,15 @@ class Explainer {
     if (!Array.isArray(value) || (tuple !== undefined && value.length !== tuple.length)) return;
     for (let index = 0; index < value.length && !this.#full; index += 1) {
       const item = tuple === undefined ? (schema.items as TSchema) : (tuple[index] as TSchema);
-      this.explain(item, value[index], `${path}/${index}`);
+      this.#explain(item, value[index], `${path}/${index}`);
     }
   }
 
-  #record(schema: TSchema, value: unknown, path: string): void {
-    if (!isObject(value)) return;
-    const first = recordOf(schema);
-    if (first === undefined) return;
-    const pattern = new RegExp(first[0]);
-    const { additionalProperties } = schema;
-    for (const [name, member] of Object.entries(value)) {
-      if (this.#full) return;
-      if (pattern.test(name)) this.explain(first[1], member, path + shownSegment(name));
-      else if (additionalProperties === false) {
-        this.refuse(
-          undefined,
-          member,
-          path + shownSegment(name),
-          'has a name that is not allowed here',
-        );
-      }
-    }
-  }
-
-  /** Explains the variant that the caller meant, where only one can be meant. */
+  /** Explains the variant that the caller meant, if only one can be meant. */
   #union(schema: TSchema, value: unknown, path: string): void {
     const variants = listOf(schema.anyOf);
     const [meant, ...others] = variants.filter((variant) => this.#resemble(variant, value));
-    if (meant !== undefined && others.length === 0) this.explain(meant, value, path);
+    if (meant !== undefined && others.length === 0) this.#explain(meant, value, path);
   }
 
   #resemble(variant: TSchema, value: unknown): boolean {
@@ -180,13 +162,10 @@ const texts = new WeakMap<TSchema, string>();
 
 /** The type of a schema as text, cut to a length that fits a message. */
 export function expectedText(schema: TSchema): string {
-  let text = texts.get(schema);
-  if (text === undefined) {
+  return cached(texts, schema, () => {
     const whole = typeText(schema, { isShort: true });
-    text = whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
-    texts.set(schema, text);
-  }
-  return text;
+    return whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
+  });
 }
 
 export function receivedType(value: unknown): string {

@@ -24,9 +24,8 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   email: isEmail,
   hostname: isHostname,
   ipv4: (value) => isIPv4(value),
-  // A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none.
-  ipv6: (value) => value.length <= 45 && !value.includes('%') && isIPv6(value),
-  uri: (value) => isUriReference(value) && splitScheme(value) !== undefined,
+  ipv6: isPlainIpv6,
+  uri: (value) => isUriReference(value) && /^[^:/?#]+:/.test(value),
   'uri-reference': isUriReference,
   url: (value) => /^(?:https?|ftp):\/\/[^/?#]/i.test(value) && isUriReference(value),
   uuid: (value) => expressions.uuid.test(value),
@@ -131,31 +130,17 @@ function compiles(expression: string): boolean {
   }
 }
 
-function splitScheme(value: string): string | undefined {
-  const end = value.search(/[:/?#]/);
-  if (end < 1 || value.charAt(end) !== ':') return undefined;
-  const scheme = value.slice(0, end);
-  return expressions.scheme.test(scheme) ? scheme : undefined;
-}
+/** The components of RFC 3986, appendix B, the path and the query as one. */
+const components = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^#]*)(?:#(.*))?$/s;
 
-/** RFC 3986: cuts the text into its components as in appendix B and checks the characters of each. */
 function isUriReference(value: string): boolean {
-  const scheme = splitScheme(value);
-  let rest = scheme === undefined ? value : value.slice(scheme.length + 1);
-  const hash = rest.indexOf('#');
-  if (hash !== -1) {
-    if (expressions.notUri.test(rest.slice(hash + 1))) return false;
-    rest = rest.slice(0, hash);
-  }
-  if (rest.startsWith('//')) {
-    const end = rest.slice(2).search(/[/?]/);
-    const authority = end === -1 ? rest.slice(2) : rest.slice(2, end + 2);
-    if (!isAuthority(authority)) return false;
-    rest = end === -1 ? '' : rest.slice(end + 2);
-  } else if (scheme === undefined && (rest.split(/[/?]/, 1)[0] ?? '').includes(':')) {
-    return false; // a first segment with a colon would read as a scheme
-  }
-  return !expressions.notUri.test(rest);
+  const [, scheme, authority, path = '', fragment = ''] = components.exec(value) ?? [];
+  if (scheme !== undefined && !expressions.scheme.test(scheme)) return false;
+  if (authority !== undefined && !isAuthority(authority)) return false;
+  // A first segment with a colon would read as a scheme.
+  const isRelative = scheme === undefined && authority === undefined;
+  if (isRelative && /^[^/?]*:/.test(path)) return false;
+  return !expressions.notUri.test(path) && !expressions.notUri.test(fragment);
 }
 
 function isAuthority(authority: string): boolean {
@@ -178,5 +163,10 @@ function isAuthority(authority: string): boolean {
 
 function isIpLiteral(text: string): boolean {
   if (/^v[0-9a-f]+\.[a-z0-9\-._~!$&'()*+,;=:]+$/i.test(text)) return true;
+  return isPlainIpv6(text);
+}
+
+/** A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none. */
+function isPlainIpv6(text: string): boolean {
   return text.length <= 45 && !text.includes('%') && isIPv6(text);
 }

@@ -48,27 +48,27 @@ const operators = {
   '<': (size: number, limit: number) => size < limit,
 };
 
-/** What a limit is compared with, as a function and as code. */
-const measures = {
-  number: { of: (value: unknown) => value as number, code: (v: string) => v },
-  string: { of: (value: unknown) => (value as string).length, code: (v: string) => `${v}.length` },
-  array: {
-    of: (value: unknown) => (value as readonly unknown[]).length,
-    code: (v: string) => `${v}.length`,
-  },
-  object: {
-    of: (value: unknown) => Object.keys(value as object).length,
-    code: (v: string) => `Object.keys(${v}).length`,
-  },
+/** What a limit is compared with. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' || Array.isArray(value)) return value.length;
+  return Object.keys(value as object).length;
+}
+
+const sizeCode: Readonly<Record<LimitedType, (v: string) => string>> = {
+  number: (v) => v,
+  string: (v) => `${v}.length`,
+  array: (v) => `${v}.length`,
+  object: (v) => `Object.keys(${v}).length`,
 };
 
 function bound(type: LimitedType, operator: keyof typeof operators, words: string): Keyword {
-  const [measure, holds] = [measures[type], operators[operator]];
+  const holds = operators[operator];
   return {
     type,
     takes: 'number',
-    check: (limit: number) => (value) => holds(measure.of(value), limit),
-    code: (v, limit) => `${measure.code(v)} ${operator} ${String(limit)}`,
+    check: (limit: number) => (value) => holds(sizeOf(value), limit),
+    code: (v, limit) => `${sizeCode[type](v)} ${operator} ${String(limit)}`,
     message: (limit) => `${words} ${String(limit)}`,
     isDocumented: true,
     compare: operator.startsWith('>') ? 'larger' : 'smaller',

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { RegistrationError } from '../registration.ts';
 import { forEachChild, kindOf, membersOf, type Names, targetOf } from './schema-tree.ts';
 
 /** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
@@ -7,20 +8,12 @@ const maxOverlap = 256;
 /** Most pairs of schemas that can meet at one value. Bounds the time of this analysis. */
 const maxPairs = 100_000;
 
-export interface Overlap {
-  /** Why the schema can't be checked in a time that is bounded by the size of the value. */
-  readonly fault?: string;
-  /** A part of a value may be checked against one schema again and again: two ways lead to one named schema. */
-  readonly again: boolean;
-}
-
 /** A schema of arrays or objects, with the steps from such a value to its parts. */
 interface Node {
   readonly isOfItems: boolean;
   readonly tags: ReadonlyMap<string, Scalar>;
   /** Steps to a part with a name, or at an index. */
   readonly labelled: ReadonlyMap<string, TSchema>;
-  /** Steps to all other parts. */
   readonly wide: readonly TSchema[];
   /** The nodes that one value can meet together with this one. The node itself is among them. */
   readonly met: Set<Node>;
@@ -36,8 +29,8 @@ interface Reach {
 }
 
 /**
- * Finds which parts of a schema can meet at one value. Where two paths lead to one named schema, the time of a naive
- * check doubles with each level of the value:
+ * Finds which parts of a schema can meet at one value. If two paths lead to one named schema, the time of a naive check
+ * doubles with each level of the value:
  *
  *     T = { left: T, op: '+' } | { left: T, op: '-' }        `op` is checked last
  *
@@ -47,31 +40,40 @@ interface Reach {
  *     v.left.left        T, T                         T, T                           and four times here
  *
  * The analysis begins with the root at one value and follows each pair of schemas that meet into the parts of the
- * value where both have a step.
+ * value to which both have a step.
+ *
+ * @returns whether a part of a value may be checked against one schema again and again, because two ways lead there
+ * @throws RegistrationError if the time of a check is not bounded by the size of the value
  */
-export function overlapOf(root: TSchema, names: Names): Overlap {
-  const analysis = new Analysis(names);
-  try {
-    analysis.run(root);
-    return analysis;
-  } catch (error) {
-    if (error instanceof Fault) return { fault: error.message, again: true };
-    throw error;
-  }
+export function overlaps(root: TSchema, names: Names, where: string): boolean {
+  const analysis = new Analysis(names, where);
+  analysis.run(root);
+  return analysis.again;
 }
 
-class Fault extends Error {}
-
-class Analysis implements Overlap {
+class Analysis {
   again = false;
   readonly #names: Names;
+  readonly #where: string;
   readonly #reaches = new Map<TSchema, Reach | undefined>();
   /** Pairs that meet at one value and have not been followed into its parts yet. */
   readonly #open: (readonly [Node, Node])[] = [];
   #pairs = 0;
 
-  constructor(names: Names) {
+  constructor(names: Names, where: string) {
     this.#names = names;
+    this.#where = where;
+  }
+
+  #refuse(fault: string): never {
+    throw new RegistrationError(`${this.#where}: ${fault}`);
+  }
+
+  #refuseTooWide(why: string): never {
+    this.#refuse(
+      `${why} that one value would be held against more than ${maxOverlap} schemas; tell the alternatives of a union ` +
+        'apart by a required member with a literal (Type.Literal) of its own in each, or split the type',
+    );
   }
 
   run(root: TSchema): void {
@@ -104,7 +106,7 @@ class Analysis implements Overlap {
     other.met.add(one);
     this.#pairs += 1;
     if (Math.max(one.met.size, other.met.size) > maxOverlap || this.#pairs > maxPairs) {
-      throw new Fault(tooWide('parts of it overlap so'));
+      this.#refuseTooWide('parts of it overlap so');
     }
     this.#open.push([one, other]);
   }
@@ -131,17 +133,21 @@ class Analysis implements Overlap {
   #reach(schema: TSchema): Reach {
     if (this.#reaches.has(schema)) {
       const known = this.#reaches.get(schema);
-      if (known === undefined) throw new Fault(endless);
+      if (known === undefined) {
+        this.#refuse(
+          'a type in it holds itself without a step into the value (a member, an item), so that a check would never end',
+        );
+      }
       return known;
     }
     this.#reaches.set(schema, undefined);
-    const reach = this.#entered(schema) ?? this.#reachOfBody(schema);
+    const reach = this.#reachOfNamed(schema) ?? this.#reachOfBody(schema);
     this.#reaches.set(schema, reach);
     return reach;
   }
 
-  /** The reach of a named schema, or of a reference to one; undefined: the schema is neither. */
-  #entered(schema: TSchema): Reach | undefined {
+  /** undefined: the schema has no name, and is no reference to one. */
+  #reachOfNamed(schema: TSchema): Reach | undefined {
     const { $id } = schema;
     const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);
     if (named === undefined) return undefined;
@@ -153,7 +159,10 @@ class Analysis implements Overlap {
 
   #reachOfBody(schema: TSchema): Reach {
     const target = targetOf(schema, this.#names);
-    if (schema.$ref !== undefined && target === undefined) throw new Fault(noTarget(schema.$ref));
+    if (schema.$ref !== undefined && target === undefined) {
+      const id = JSON.stringify(schema.$ref);
+      this.#refuse(`a reference in it leads nowhere: no schema in it has the $id ${id}`);
+    }
     // Items are compared with items within items.
     if (schema.uniqueItems === true) this.again = true;
     const { node, inPlace } = partsOf(schema);
@@ -170,7 +179,7 @@ class Analysis implements Overlap {
       }
     }
     const apart = 1 + this.#apart(schema, parts);
-    if (apart > maxOverlap) throw new Fault(tooWide('a union or an intersection in it is so wide'));
+    if (apart > maxOverlap) this.#refuseTooWide('a union or an intersection in it is so wide');
     return { nodes, entries, apart };
   }
 
@@ -184,25 +193,8 @@ class Analysis implements Overlap {
   }
 }
 
-const endless =
-  'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
-
-function noTarget($ref: unknown): string {
-  return `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify($ref)}`;
-}
-
-function tooWide(why: string): string {
-  return (
-    `${why} that one value would be held against more than ${maxOverlap} schemas; tell the alternatives of a union ` +
-    'apart by a required member with a literal (Type.Literal) of its own in each, or split the type'
-  );
-}
-
 /** The parts of a schema: those within a value as a node, and those that are checked against the value itself. */
-function partsOf(schema: TSchema): {
-  readonly node: Node | undefined;
-  readonly inPlace: TSchema[];
-} {
+function partsOf(schema: TSchema) {
   const labelled = new Map<string, TSchema>();
   const wide: TSchema[] = [];
   const inPlace: TSchema[] = [];
@@ -214,11 +206,8 @@ function partsOf(schema: TSchema): {
   });
   const kind = kindOf(schema);
   const isOfItems = kind === 'Array' || kind === 'Tuple';
-  const isEmpty = labelled.size + wide.length === 0;
-  const node = isEmpty
-    ? undefined
-    : { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set<Node>() };
-  return { node, inPlace };
+  const node: Node = { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set() };
+  return { node: labelled.size + wide.length === 0 ? undefined : node, inPlace };
 }
 
 /** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
@@ -235,7 +224,7 @@ function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): Re
   return b === undefined ? a : new Set([...a, ...b]);
 }
 
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 
 /**
  * The alternatives of a union, sorted so that one look at a value tells which of them can match:
@@ -247,8 +236,7 @@ export interface Alternatives {
   readonly literals: readonly Scalar[];
   /** The member whose literal tells the alternatives in `byKey` apart. */
   readonly key: string | undefined;
-  /** By the literal of that member. */
-  readonly byKey: ReadonlyMap<Scalar, readonly TSchema[]>;
+  readonly byKey: ReadonlyMap<unknown, readonly TSchema[]>;
   /** All others, tried one after the other. */
   readonly others: readonly TSchema[];
 }
@@ -260,16 +248,27 @@ export function alternativesOf(union: TSchema, names: Names): Alternatives {
     if (kindOf(variant) === 'Literal') literals.push(variant.const as Scalar);
     else rest.push(variant);
   }
-  const tags = rest.map((variant) => tagsOf(targetOf(variant, names) ?? variant));
+  return {
+    literals,
+    ...byLiteral(rest, (variant) => tagsOf(targetOf(variant, names) ?? variant)),
+  };
+}
+
+/** Sorts schemas by the literal of one member: the one that most of them have, if two have it. */
+export function byLiteral<Item>(
+  items: readonly Item[],
+  tagsOfItem: (item: Item) => ReadonlyMap<string, Scalar>,
+) {
+  const tags = items.map(tagsOfItem);
   const key = commonest(tags);
-  const byKey = new Map<Scalar, TSchema[]>();
-  const others: TSchema[] = [];
-  for (const [index, variant] of rest.entries()) {
+  const byKey = new Map<unknown, Item[]>();
+  const others: Item[] = [];
+  for (const [index, item] of items.entries()) {
     const tag = key === undefined ? undefined : tags[index]?.get(key);
-    if (tag === undefined) others.push(variant);
-    else byKey.set(tag, [...(byKey.get(tag) ?? []), variant]);
+    if (tag === undefined) others.push(item);
+    else byKey.set(tag, [...(byKey.get(tag) ?? []), item]);
   }
-  return { literals, key, byKey, others };
+  return { key, byKey, others };
 }
 
 /** The required members of an object schema that are literals, with their literals. */
@@ -282,7 +281,7 @@ export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
   return tags;
 }
 
-/** The name that occurs most often; undefined where none occurs twice. */
+/** The name that occurs most often; undefined if none occurs twice. */
 function commonest(all: readonly ReadonlyMap<string, Scalar>[]): string | undefined {
   const counts = new Map<string, number>();
   for (const tags of all) {

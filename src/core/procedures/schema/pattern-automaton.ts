@@ -3,24 +3,28 @@ import { anyUnit, type PatternNode, type Range } from './pattern-syntax.ts';
 /** In how many ways a place can be reached, by place. */
 type Ways = Map<number, number>;
 
+/** How an attempt gets into a part of a pattern. */
+interface Entry {
+  readonly first: Ways;
+  /** In how many ways the part matches the empty text. */
+  readonly empty: number;
+  /** Whether the part matches whatever follows. */
+  readonly isSure: boolean;
+}
+
 /**
- * Part of a pattern as an automaton without empty steps (Glushkov's): each place stands for one character of the
- * pattern with its repeats written out. What has `AtStart` holds for an attempt that begins at the start of the text,
- * which is the only one that gets past a `^`.
+ * Part of a pattern as an automaton without empty steps (Glushkov's): each place stands for one character of the pattern
+ * with its repeats written out.
  */
 interface Fragment {
-  firstAtStart: Ways;
-  first: Ways;
-  last: Ways;
-  /** In how many ways it matches the empty text. */
-  emptyAtStart: number;
-  empty: number;
+  /** For an attempt that begins at the start of the text, which is the only one that gets past a `^`. */
+  readonly atStart: Entry;
+  readonly later: Entry;
+  readonly last: Ways;
   /** The places at which it has matched whatever follows. */
-  sure: Set<number>;
-  isSureAtStart: boolean;
-  isSure: boolean;
+  readonly sure: Set<number>;
   /** False if a place may be reached that RegExp would not reach. */
-  isExact: boolean;
+  readonly isExact: boolean;
 }
 
 /** What an attempt may do at one place. Several ways to one place are several attempts for a backtracking matcher. */
@@ -42,20 +46,21 @@ export interface Automaton {
   readonly looksBehind: boolean;
 }
 
-export interface AutomatonOptions {
-  /** Counted repeats as repeats without a count. That is much smaller, and never takes fewer steps. */
-  readonly isCountless: boolean;
-}
-
 const maxPlaces = 4000;
 const maxWays = 200_000;
 
 /** Limits numbers that double with each part of a pattern. */
 const most = 1e9;
 
-/** @throws RangeError if the pattern is too large with its repeats written out */
-export function automatonOf(root: PatternNode, options: AutomatonOptions): Automaton {
-  return new Builder(options).automaton(root);
+/**
+ * @param options isCountless: counted repeats as repeats without a count. That is much smaller, and never takes fewer steps
+ * @throws RangeError if the pattern is too large with its repeats written out
+ */
+export function automatonOf(
+  root: PatternNode,
+  { isCountless }: { readonly isCountless: boolean },
+): Automaton {
+  return new Builder(isCountless).automaton(root);
 }
 
 /** How the inside of a group differs from the pattern as it is written. */
@@ -65,29 +70,27 @@ interface Mode {
   readonly isReversed: boolean;
 }
 
-const asWritten: Mode = { isLoose: false, isReversed: false };
-
 class Builder {
-  readonly #options: AutomatonOptions;
+  readonly #isCountless: boolean;
   readonly #places: Place[] = [];
   readonly #referred = new Set<PatternNode>();
   #looksBehind = false;
   #ways = 0;
   #built = 0;
 
-  constructor(options: AutomatonOptions) {
-    this.#options = options;
+  constructor(isCountless: boolean) {
+    this.#isCountless = isCountless;
   }
 
   automaton(root: PatternNode): Automaton {
-    const whole = this.#build(root, asWritten);
+    const whole = this.#build(root, { isLoose: false, isReversed: false });
     this.#endWith(whole);
     for (const place of this.#places) place.cost += repeated(place.next);
     for (const at of whole.sure) this.#placeAt(at).isSure = true;
-    const start = entry(whole.firstAtStart, whole.emptyAtStart);
-    const hasLater = whole.first.size > 0 || whole.empty > 0;
-    const isOver = whole.isSure || whole.isSureAtStart;
-    const later = hasLater && !isOver ? entry(whole.first, whole.empty) : undefined;
+    const hasLater = whole.later.first.size > 0 || whole.later.empty > 0;
+    const isOver = whole.later.isSure || whole.atStart.isSure;
+    const later = hasLater && !isOver ? placeOf(whole.later) : undefined;
+    const start = placeOf(whole.atStart);
     return { places: this.#places, start, later, looksBehind: this.#looksBehind };
   }
 
@@ -121,7 +124,7 @@ class Builder {
       case 'reference':
         return this.#reference(node.groups, mode);
       case 'start':
-        return mode.isLoose ? condition() : { ...nothing(), empty: 0, isSure: false };
+        return mode.isLoose ? condition() : { ...nothing(), later: none().later };
       case 'condition':
         return condition();
     }
@@ -130,32 +133,30 @@ class Builder {
   #characters(ranges: readonly Range[], mode: Mode): Fragment {
     const at = this.#places.length;
     this.#places.push({ ranges, next: new Map(), cost: 1, isSure: false });
+    const entry = (): Entry => ({ first: new Map([[at, 1]]), empty: 0, isSure: false });
     return {
-      firstAtStart: new Map([[at, 1]]),
-      first: new Map([[at, 1]]),
+      atStart: entry(),
+      later: entry(),
       last: new Map([[at, 1]]),
-      emptyAtStart: 0,
-      empty: 0,
       sure: new Set([at]),
-      isSureAtStart: false,
-      isSure: false,
       isExact: !mode.isLoose,
     };
   }
 
   #join(a: Fragment, b: Fragment): Fragment {
-    this.#link(a.last, b.first);
+    this.#link(a.last, b.later.first);
     const sure = a.isExact ? b.sure : new Set<number>();
-    if (b.isSure) for (const at of a.sure) sure.add(at);
+    if (b.later.isSure) for (const at of a.sure) sure.add(at);
+    const entry = (from: Entry, to: Entry): Entry => ({
+      first: sum(from.first, to.first, from.empty),
+      empty: Math.min(most, from.empty * to.empty),
+      isSure: from.isSure && to.isSure,
+    });
     return {
-      firstAtStart: sum(a.firstAtStart, b.firstAtStart, a.emptyAtStart),
-      first: sum(a.first, b.first, a.empty),
-      last: sum(b.last, a.last, b.empty),
-      emptyAtStart: Math.min(most, a.emptyAtStart * b.emptyAtStart),
-      empty: Math.min(most, a.empty * b.empty),
+      last: sum(b.last, a.last, b.later.empty),
+      atStart: entry(a.atStart, b.atStart),
+      later: entry(a.later, b.later),
       sure,
-      isSureAtStart: a.isSureAtStart && b.isSureAtStart,
-      isSure: a.isSure && b.isSure,
       isExact: a.isExact && b.isExact,
     };
   }
@@ -171,14 +172,14 @@ class Builder {
   #repeat(body: PatternNode, least: number, top: number, mode: Mode): Fragment {
     if (top === 0) return nothing();
     const one = this.#build(body, mode);
-    if (top === Number.POSITIVE_INFINITY && least <= 1) return this.#endless(one, least);
-    const canCollapse = this.#options.isCountless && top > 1;
+    if (top === Infinity && least <= 1) return this.#endless(one, least);
+    const canCollapse = this.#isCountless && top > 1;
     // Without characters, each count is a way of its own: only those written out show how many there are.
-    if (canCollapse && one.empty === 0 && one.emptyAtStart === 0) {
+    if (canCollapse && one.later.empty === 0 && one.atStart.empty === 0) {
       const sure = least <= 1 ? one.sure : new Set<number>();
       return { ...this.#endless(one, Math.min(least, 1)), sure, isExact: false };
     }
-    const isEndless = top === Number.POSITIVE_INFINITY;
+    const isEndless = top === Infinity;
     const count = isEndless ? least : top;
     // From the last one, which may be repeated, to the first.
     let rest = isEndless ? this.#endless(one, 1) : least === top ? one : optional(one);
@@ -191,32 +192,24 @@ class Builder {
 
   /** A `*` or a `+`. A round without characters ends it, but is tried before. */
   #endless(body: Fragment, least: number): Fragment {
-    this.#link(body.last, body.first);
-    const rounds = (empty: number): number =>
-      Math.min(most, least === 0 ? 1 + empty : empty * (1 + empty));
+    this.#link(body.last, body.later.first);
+    const entry = ({ first, empty, isSure }: Entry): Entry => ({
+      first: sum(first, first, empty, false),
+      empty: Math.min(most, least === 0 ? 1 + empty : empty * (1 + empty)),
+      isSure: least === 0 || isSure,
+    });
     return {
-      firstAtStart: sum(body.firstAtStart, body.firstAtStart, body.emptyAtStart, false),
-      first: sum(body.first, body.first, body.empty, false),
-      last: sum(body.last, body.last, body.empty, false),
-      emptyAtStart: rounds(body.emptyAtStart),
-      empty: rounds(body.empty),
+      ...entries(body, entry),
+      last: sum(body.last, body.last, body.later.empty, false),
       sure: body.isExact ? body.sure : new Set(),
-      isSureAtStart: least === 0 || body.isSureAtStart,
-      isSure: least === 0 || body.isSure,
-      isExact: body.isExact,
     };
   }
 
   /** What is looked at is attempted beside what follows, and leads nowhere. */
   #look(body: Fragment): Fragment {
     this.#endWith(body);
-    return {
-      ...condition(),
-      firstAtStart: body.firstAtStart,
-      first: body.first,
-      emptyAtStart: Math.max(1, body.emptyAtStart),
-      empty: Math.max(1, body.empty),
-    };
+    const looked = entries(body, (entry) => ({ ...entry, empty: Math.max(1, entry.empty) }));
+    return { ...unsure(looked), last: new Map() };
   }
 
   /** A reference as a copy of its group, or as nothing: the group may have matched nothing yet. */
@@ -229,7 +222,7 @@ class Builder {
       this.#referred.delete(group);
       return copy;
     });
-    return { ...optional(copies.reduce(either, none())), ...uncertain() };
+    return unsure(optional(copies.reduce(either, none())));
   }
 
   #endWith({ last }: Fragment): void {
@@ -253,62 +246,59 @@ function sum(a: Ways, b: Ways, factor: number, mayChangeBoth = true): Ways {
   return larger;
 }
 
+function entries(body: Fragment, change: (entry: Entry) => Entry): Fragment {
+  return { ...body, atStart: change(body.atStart), later: change(body.later) };
+}
+
 function either(a: Fragment, b: Fragment): Fragment {
   for (const at of b.sure) a.sure.add(at);
+  const entry = (one: Entry, other: Entry): Entry => ({
+    first: sum(one.first, other.first, 1),
+    empty: Math.min(most, one.empty + other.empty),
+    isSure: one.isSure || other.isSure,
+  });
   return {
-    firstAtStart: sum(a.firstAtStart, b.firstAtStart, 1),
-    first: sum(a.first, b.first, 1),
+    atStart: entry(a.atStart, b.atStart),
+    later: entry(a.later, b.later),
     last: sum(a.last, b.last, 1),
-    emptyAtStart: Math.min(most, a.emptyAtStart + b.emptyAtStart),
-    empty: Math.min(most, a.empty + b.empty),
     sure: a.sure,
-    isSureAtStart: a.isSureAtStart || b.isSureAtStart,
-    isSure: a.isSure || b.isSure,
     isExact: a.isExact && b.isExact,
   };
 }
 
 function optional(body: Fragment): Fragment {
-  return {
-    ...body,
-    emptyAtStart: Math.min(most, body.emptyAtStart + 1),
-    empty: Math.min(most, body.empty + 1),
-    isSureAtStart: true,
+  return entries(body, ({ first, empty }) => ({
+    first,
+    empty: Math.min(most, empty + 1),
     isSure: true,
-  };
+  }));
+}
+
+/** The fragment of which nothing is known that makes an attempt match for sure. */
+function unsure(body: Fragment): Fragment {
+  const found = entries(body, (entry) => ({ ...entry, isSure: false }));
+  return { ...found, sure: new Set(), isExact: false };
 }
 
 /** What matches no text at all. */
 function none(): Fragment {
-  return {
-    firstAtStart: new Map(),
-    first: new Map(),
-    last: new Map(),
-    emptyAtStart: 0,
-    empty: 0,
-    sure: new Set(),
-    isSureAtStart: false,
-    isSure: false,
-    isExact: true,
-  };
+  const entry = (): Entry => ({ first: new Map(), empty: 0, isSure: false });
+  return { atStart: entry(), later: entry(), last: new Map(), sure: new Set(), isExact: true };
 }
 
 /** What matches the empty text alone. */
 function nothing(): Fragment {
-  return { ...none(), emptyAtStart: 1, empty: 1, isSureAtStart: true, isSure: true };
-}
-
-function uncertain() {
-  return { sure: new Set<number>(), isSureAtStart: false, isSure: false, isExact: false };
+  return optional(none());
 }
 
 /** What matches the empty text in some places. */
 function condition(): Fragment {
-  return { ...nothing(), ...uncertain() };
+  return unsure(nothing());
 }
 
-function entry(next: Ways, empty: number): Place {
-  return { ranges: [], next, cost: 1 + repeated(next) + Math.max(0, empty - 1), isSure: false };
+function placeOf({ first, empty }: Entry): Place {
+  const cost = 1 + repeated(first) + Math.max(0, empty - 1);
+  return { ranges: [], next: first, cost, isSure: false };
 }
 
 /** The ways that lead where another one leads too. */

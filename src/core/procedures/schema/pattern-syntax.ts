@@ -53,6 +53,16 @@ function complement(ranges: readonly Range[]): Range[] {
   return found;
 }
 
+/** What the letters after a backslash stand for. */
+const classes: ReadonlyMap<string, readonly Range[]> = new Map([
+  ['d', digits],
+  ['D', complement(digits)],
+  ['w', word],
+  ['W', complement(word)],
+  ['s', spaces],
+  ['S', complement(spaces)],
+]);
+
 /** Deeper ones are not read, for this file and its users go down by recursion. */
 const maxDepth = 200;
 
@@ -138,35 +148,27 @@ class Parser {
     const match = this.#match(/(?:([*+?])|\{(\d+)(,(\d*))?\})\??/y);
     if (match === undefined) return body;
     const [, sign, least, comma, most] = match;
-    const infinite = Number.POSITIVE_INFINITY;
     if (sign !== undefined) {
-      return {
-        kind: 'repeat',
-        body,
-        least: sign === '+' ? 1 : 0,
-        most: sign === '?' ? 1 : infinite,
-      };
+      const top = sign === '?' ? 1 : Infinity;
+      return { kind: 'repeat', body, least: sign === '+' ? 1 : 0, most: top };
     }
-    const top = comma === undefined ? Number(least) : most === '' ? infinite : Number(most);
+    const top = comma === undefined ? Number(least) : most === '' ? Infinity : Number(most);
     return { kind: 'repeat', body, least: Number(least), most: top };
   }
 
   #term(): PatternNode {
     if (this.#takes('^')) return { kind: 'start' };
     if (this.#takes('$') || this.#takes('\\b') || this.#takes('\\B')) return { kind: 'condition' };
-    if (this.#takes('.')) return { kind: 'characters', ranges: complement(lineBreaks) };
-    if (this.#takes('[')) return { kind: 'characters', ranges: this.#class() };
+    if (this.#takes('.')) return characters(complement(lineBreaks));
+    if (this.#takes('[')) return characters(this.#class());
     if (this.#takes('(')) return this.#group();
     if (this.#takes('\\')) return this.#reference() ?? characters(this.#escape(false));
-    const unit = this.#unit();
-    return characters([[unit, unit]]);
+    return characters(one(this.#unit()));
   }
 
   #group(): PatternNode {
     const look = this.#match(/\?(<?)[=!]/y);
-    if (look !== undefined) {
-      return { kind: 'look', body: this.#body(), isBehind: look[1] === '<' };
-    }
+    if (look !== undefined) return { kind: 'look', body: this.#body(), isBehind: look[1] === '<' };
     const flags = this.#match(/\?[a-z-]*:/y)?.[0];
     if (flags !== undefined) {
       const body = this.#body();
@@ -208,25 +210,11 @@ class Parser {
 
   /** The characters that an escape stands for, after its backslash. */
   #escape(isInClass: boolean): readonly Range[] {
-    const start = this.#at;
-    const sign = this.#text.charAt(start);
+    const sign = this.#text.charAt(this.#at);
+    const ranges = classes.get(sign);
+    if (ranges === undefined) return one(this.#escapedUnit(sign, isInClass));
     this.#at += 1;
-    switch (sign) {
-      case 'd':
-        return digits;
-      case 'D':
-        return complement(digits);
-      case 'w':
-        return word;
-      case 'W':
-        return complement(word);
-      case 's':
-        return spaces;
-      case 'S':
-        return complement(spaces);
-    }
-    this.#at = start;
-    return one(this.#escapedUnit(sign, isInClass));
+    return ranges;
   }
 
   #escapedUnit(sign: string, isInClass: boolean): number {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/message-of.ts';
 import { type Automaton, automatonOf, type Place } from './pattern-automaton.ts';
 import { lastUnit, type PatternNode, parsePattern, type Range } from './pattern-syntax.ts';
+import { cached } from './schema-tree.ts';
 
 /**
  * Steps that a string may take for each of its bytes in JSON, on average. V8 takes 1 to 4 ns for a step: a call of 256
@@ -18,9 +19,8 @@ const maxWork = 1_000_000;
 /** A shorter maxLength is no advice: the steps of such a pattern grow faster than with the square of the length. */
 const shortest = 32;
 
-type Analysis =
-  | { readonly kind: 'bounded'; readonly longest: number; readonly isBoundedByAnchor: boolean }
-  | { readonly kind: 'invalid' | 'unknown'; readonly reason: string };
+/** What is wrong with a pattern, or the length up to which no string takes more steps than it may. */
+type Analysis = string | { readonly longest: number; readonly isBoundedByAnchor: boolean };
 
 const analyses = new Map<string, Analysis>();
 let trusted = false;
@@ -41,58 +41,42 @@ export function trustPatterns(): void {
  */
 export function patternFault(
   pattern: string,
-  maxLength: number | 'unlimited' = Number.POSITIVE_INFINITY,
+  maxLength: number | 'unlimited' = Infinity,
 ): string | undefined {
   if (trusted) return undefined;
-  let analysis = analyses.get(pattern);
-  if (analysis === undefined) {
-    analysis = analyse(pattern);
-    analyses.set(pattern, analysis);
-  }
-  switch (analysis.kind) {
-    case 'invalid':
-      return `is no regular expression: ${analysis.reason}`;
-    case 'unknown':
-      return `could not be shown to be free of catastrophic backtracking (${analysis.reason}); simplify it, or set a format of your own with FormatRegistry`;
-    case 'bounded': {
-      const { longest, isBoundedByAnchor } = analysis;
-      const length = maxLength === 'unlimited' ? Number.POSITIVE_INFINITY : maxLength;
-      if (length <= longest) return undefined;
-      const remedies = [
-        ...(isBoundedByAnchor ? ['anchor it with ^'] : []),
-        'rewrite it without nested or overlapping repeats',
-        ...(maxLength === 'unlimited' || longest < shortest
-          ? []
-          : [`give the string a maxLength of at most ${longest}`]),
-      ];
-      return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
-    }
-  }
+  const analysis = cached(analyses, pattern, () => analyse(pattern));
+  if (typeof analysis === 'string') return analysis;
+  const { longest, isBoundedByAnchor } = analysis;
+  if ((maxLength === 'unlimited' ? Infinity : maxLength) <= longest) return undefined;
+  const remedies = ['rewrite it without nested or overlapping repeats'];
+  if (isBoundedByAnchor) remedies.unshift('anchor it with ^');
+  if (maxLength !== 'unlimited' && longest >= shortest)
+    remedies.push(`give the string a maxLength of at most ${longest}`);
+  return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
 }
 
 function analyse(pattern: string): Analysis {
   try {
     new RegExp(pattern);
   } catch (error) {
-    return { kind: 'invalid', reason: messageOf(error) };
+    return `is no regular expression: ${messageOf(error)}`;
   }
   try {
     const tree = parsePattern(pattern);
     const longest = longestOf(tree);
-    const infinite = Number.POSITIVE_INFINITY;
     const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
-    const isBoundedByAnchor = longest < infinite && longestOf(anchored) === infinite;
-    return { kind: 'bounded', longest, isBoundedByAnchor };
+    const isBoundedByAnchor = longest < Infinity && longestOf(anchored) === Infinity;
+    return { longest, isBoundedByAnchor };
   } catch (error) {
-    if (error instanceof RangeError) return { kind: 'unknown', reason: error.message };
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
+    return `could not be shown to be free of catastrophic backtracking (${error.message}); simplify it, or set a format of your own with FormatRegistry`;
   }
 }
 
 /** @throws RangeError if the pattern is too large to tell */
 function longestOf(tree: PatternNode): number {
   const longest = longestBounded(automatonOf(tree, { isCountless: true }));
-  if (longest === Number.POSITIVE_INFINITY) return longest;
+  if (longest === Infinity) return longest;
   try {
     return Math.max(longest, longestBounded(automatonOf(tree, { isCountless: false })));
   } catch (error) {
@@ -103,19 +87,15 @@ function longestOf(tree: PatternNode): number {
 
 /** The length up to which no string takes more steps than it may. */
 function longestBounded(automaton: Automaton): number {
-  const endless = new Search(automaton, false).longest();
+  let longest = new Search(automaton, false).longest();
   const hasEnd = automaton.places.some(({ isSure }) => isSure);
-  const longest =
-    hasEnd && endless < Number.POSITIVE_INFINITY
-      ? Math.max(endless, new Search(automaton, true).longest())
-      : endless;
+  if (hasEnd && longest < Infinity)
+    longest = Math.max(longest, new Search(automaton, true).longest());
   return automaton.looksBehind ? Math.floor(longest / 2) : longest;
 }
 
-/** How many attempts are under way at which places. */
 type Attempts = ReadonlyMap<number, number>;
 
-/** What a string leads to. */
 interface Reached {
   readonly attempts: Attempts;
   /** The steps beyond those that were allowed so far. */
@@ -165,7 +145,7 @@ class Search {
       }
       reached = next;
     }
-    return Number.POSITIVE_INFINITY;
+    return Infinity;
   }
 
   #stepsOf(attempts: Attempts): number {
@@ -242,22 +222,19 @@ function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
   const ids = new Map<string, number>();
   const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
   const mark = (unit: number, id: number, change: number): void => {
-    const here = edges.get(unit) ?? new Map<number, number>();
+    const here = cached(edges, unit, () => new Map<number, number>());
     here.set(id, (here.get(id) ?? 0) + change);
-    edges.set(unit, here);
   };
-  const sets = classes.map((ranges) => {
-    const text = ranges.join(';');
-    const found = ids.get(text);
-    if (found !== undefined) return found;
-    const id = ids.size;
-    ids.set(text, id);
-    for (const [from, to] of ranges) {
-      mark(from, id, 1);
-      mark(to + 1, id, -1);
-    }
-    return id;
-  });
+  const sets = classes.map((ranges) =>
+    cached(ids, ranges.join(';'), () => {
+      const id = ids.size;
+      for (const [from, to] of ranges) {
+        mark(from, id, 1);
+        mark(to + 1, id, -1);
+      }
+      return id;
+    }),
+  );
   const kindsOfSet = new Map<number, number[]>();
   const known = new Set<string>();
   const open = new Map<number, number>();

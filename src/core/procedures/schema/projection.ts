@@ -2,19 +2,12 @@ import { isAnyArrayBuffer } from 'node:util/types';
 import { Kind, PatternStringExact, type TSchema } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { isLost, lossText, RefusedPart, ResultFault, unwritableFault } from '../result.ts';
+import type { ResultRules } from '../types.ts';
 import { type Checks, Code } from './checks.ts';
 import { type Check, type KindRow, kindNamed } from './keywords.ts';
-import { type Scalar, tagsOf } from './overlap.ts';
+import { byLiteral, tagsOf } from './overlap.ts';
 import { isSchema, kindOf, listOf, type Member, membersOf, recordOf } from './schema-tree.ts';
 import { bytesKind, toBase64 } from './type.ts';
-
-/** What a result becomes before it is sent: only what `returns` declares. */
-export interface Projection {
-  /** @throws ResultFault for a part that no declared part can take */
-  readonly project: Project;
-  /** Whether a part is declared that takes values of any kind. */
-  readonly isOpen: boolean;
-}
 
 /**
  * Compiles the projection of a schema to one function, since a closure for each part takes twenty times as long:
@@ -27,7 +20,10 @@ export interface Projection {
  * What is not declared is left out; a value of another type stays, for the check to find. An object or array stands only
  * where one is declared: elsewhere it could carry anything out.
  */
-export function compileProjection(schema: TSchema, checks: Checks): Projection {
+export function compileProjection(
+  schema: TSchema,
+  checks: Checks,
+): Pick<ResultRules, 'project' | 'isOpen'> {
   const writer = new Writer(checks);
   const root = writer.whole(schema);
   return {
@@ -77,7 +73,6 @@ class Writer {
     return this.#code.run(`(v) => ${this.#expression(schema, 'v')}`) as Project;
   }
 
-  /** The code that projects the value of the expression `value`. */
   #expression(schema: TSchema, value: string): string {
     const kind = kindOf(schema) ?? '';
     // A named type may hold itself: its function is named before its body is written.
@@ -107,9 +102,10 @@ class Writer {
     if (known !== undefined) return known;
     const name = this.#code.name('p');
     this.#functions.set(key, name);
+    const { $id: _id, ...unnamed } = schema;
     const body =
       this.#bodies[kindOf(schema) ?? '']?.(schema) ??
-      `return ${this.#expression(unnamed(schema), 'v')};`;
+      `return ${this.#expression(unnamed as TSchema, 'v')};`;
     if (typeof id !== 'string') {
       this.#code.add(`function ${name}(v) { ${body} }`);
       return name;
@@ -119,7 +115,6 @@ class Writer {
     return name;
   }
 
-  /** A function for each kind that holds parts. */
   readonly #bodies: Readonly<Record<string, (schema: TSchema) => string>> = {
     Object: (schema) => this.#object(objectShape(schema)),
     Array: (schema) => this.#array(schema),
@@ -151,7 +146,6 @@ if (${isEmpty}) seenEmpty(v, o);
 return o;`;
   }
 
-  /** The projection of members without a name of their own. */
   #restOf(additional: unknown): string {
     return `(x) => ${isSchema(additional) ? this.#expression(additional, 'x') : this.#open('x')}`;
   }
@@ -240,12 +234,6 @@ function shapeOf(schema: TSchema): KindRow['shape'] {
   return kindNamed(kindOf(schema))?.shape ?? 'open';
 }
 
-function unnamed(schema: TSchema): TSchema {
-  const copy = { ...schema };
-  delete copy.$id;
-  return copy;
-}
-
 /** The pattern of `Type.Record(Type.String(), ...)` means all names, and leaves out those with a line break. */
 function namesOf(pattern: string): RegExp {
   return new RegExp(pattern, pattern === PatternStringExact ? 's' : '');
@@ -268,7 +256,7 @@ function objectShape(schema: TSchema): ObjectShape {
   };
 }
 
-/** The shape of an intersection of objects; undefined where a part is no object, or parts take the rest differently. */
+/** The shape of an intersection of objects; undefined if a part is no object, or if parts take the rest differently. */
 function objectShapeOfAll(
   parts: readonly TSchema[],
   unevaluated: unknown,
@@ -301,13 +289,12 @@ function together(schemas: readonly TSchema[]): TSchema {
 
 // What the compiled code of a projection calls. Its values are parts of a result, of which nothing is known yet.
 
-export type Project = (value: unknown) => unknown;
+type Project = (value: unknown) => unknown;
 type Members = Record<string, unknown>;
 
-export interface Variant {
+interface Variant {
   /** As the union names it. */
   readonly schema: TSchema;
-  /** What the variant refers to. */
   readonly resolved: TSchema;
   readonly shape: KindRow['shape'];
 }
@@ -342,7 +329,7 @@ function jsonOf(part: object): unknown {
   return typeof toJSON === 'function' ? (toJSON.call(part, '') as unknown) : part;
 }
 
-/** The items of an array of scalars: the array itself where none of them is an object. */
+/** The items of an array of scalars: the array itself if none of them is an object. */
 function eachScalar(items: readonly unknown[]): readonly unknown[] {
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
@@ -352,7 +339,7 @@ function eachScalar(items: readonly unknown[]): readonly unknown[] {
   return items;
 }
 
-/** Refuses an object of which JSON keeps nothing, such as a Map, where none of the declared members was found in it. */
+/** Refuses an object of which JSON keeps nothing, such as a Map, if none of the declared members was found in it. */
 function seenEmpty(part: object, projected: object): void {
   if (!isLost(part)) return;
   for (const member of Object.values(projected)) if (member !== undefined) return;
@@ -368,7 +355,7 @@ function copyRest(part: object, names: ReadonlySet<string>, project: Project): M
   return copy;
 }
 
-/** The projection of a record: `rest` is for names that do not match the pattern, and leaves them out where it is undefined. */
+/** The projection of a record. `rest` is for names that do not match the pattern; undefined leaves them out. */
 function recordProjection(
   pattern: RegExp,
 ): (part: object, member: Project, rest: Project | undefined) => Members {
@@ -387,7 +374,6 @@ function recordProjection(
   };
 }
 
-/** Sets a member that may be called __proto__. */
 function put(object: Members, name: string, value: unknown): void {
   if (name === '__proto__')
     Object.defineProperty(object, name, {
@@ -399,30 +385,28 @@ function put(object: Members, name: string, value: unknown): void {
   else object[name] = value;
 }
 
-interface Picker {
-  readonly pick: (value: unknown, projects: readonly Project[]) => unknown;
-  /** Whether a value may have to be projected onto several variants before one is known to match. */
-  readonly tries: boolean;
-}
-
 /**
  * Chooses the variants of a union by a literal that tells them apart, else by their checks. A value that several variants
  * match is sent with the members of all of them. One that none matches keeps no name that none of them declares.
+ *
+ * @returns tries: whether a value may have to be projected onto several variants before one is known to match
  */
-function variantPicker(variants: readonly Variant[], takesBytes: boolean, checks: Checks): Picker {
+function variantPicker(variants: readonly Variant[], takesBytes: boolean, checks: Checks) {
   const indexes = variants.map((_, index) => index);
   const shaped = (shape: string): number[] =>
     indexes.filter((index) => [shape, 'any'].includes(variants[index]?.shape ?? ''));
   const arrays = shaped('array');
   const objects = shaped('object');
-  const { key, byTag } = tagTable(variants, objects);
+  const { key, byKey, others } = byLiteral(objects, (index) =>
+    tagsOf((variants[index] as Variant).resolved),
+  );
+  // A literal tells the objects apart if all of them have it.
+  const tag = others.length === 0 ? key : undefined;
   const candidatesFor = (part: object): readonly number[] => {
     if (Array.isArray(part)) return arrays;
-    return (key === undefined ? undefined : byTag.get((part as Members)[key])) ?? objects;
+    return (tag === undefined ? undefined : byKey.get((part as Members)[tag])) ?? objects;
   };
   const matching = variants.map(({ schema }) => checks.ofPart(schema));
-  const matches = (index: number, projected: unknown): boolean =>
-    (matching[index] as Check)(projected);
   const pick = (value: unknown, projects: readonly Project[]): unknown => {
     if (typeof value !== 'object' || value === null) return value;
     if (takesBytes && value instanceof Uint8Array) return toBase64(value);
@@ -432,33 +416,17 @@ function variantPicker(variants: readonly Variant[], takesBytes: boolean, checks
     const [only] = candidates;
     if (only === undefined) throw misplaced(part, Array.isArray(part) ? 'object' : 'array');
     if (candidates.length === 1) return (projects[only] as Project)(part);
-    return tryEach(part, candidates, projects, matches);
+    return tryEach(part, candidates, projects, matching);
   };
-  const groups = [arrays, key === undefined ? objects : [], ...byTag.values()];
+  const groups = [arrays, ...(tag === undefined ? [objects] : byKey.values())];
   return { pick, tries: groups.some((group) => group.length > 1) };
-}
-
-/** The literals of the first member that is one in every object, each with the variants that have it. */
-function tagTable(
-  variants: readonly Variant[],
-  objects: readonly number[],
-): { readonly key: string | undefined; readonly byTag: ReadonlyMap<unknown, readonly number[]> } {
-  const tags = objects.map((index) => tagsOf((variants[index] as Variant).resolved));
-  const key = [...(tags[0]?.keys() ?? [])].find((name) => tags.every((tag) => tag.has(name)));
-  const byTag = new Map<Scalar, number[]>();
-  if (key === undefined) return { key, byTag };
-  for (const [at, index] of objects.entries()) {
-    const tag = tags[at]?.get(key) as Scalar;
-    byTag.set(tag, [...(byTag.get(tag) ?? []), index]);
-  }
-  return { key, byTag };
 }
 
 function tryEach(
   part: object,
   candidates: readonly number[],
   projects: readonly Project[],
-  matches: (index: number, projected: unknown) => boolean,
+  checks: readonly Check[],
 ): unknown {
   const all: unknown[] = [];
   const matching: unknown[] = [];
@@ -467,7 +435,7 @@ function tryEach(
     try {
       const projected = (projects[index] as Project)(part);
       all.push(projected);
-      if (matches(index, projected)) matching.push(projected);
+      if ((checks[index] as Check)(projected)) matching.push(projected);
     } catch (error) {
       if (!(error instanceof RefusedPart)) throw error;
       refused = error;

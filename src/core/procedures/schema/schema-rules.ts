@@ -14,7 +14,7 @@ import { kindNamed } from './keywords.ts';
 import { patternFault } from './patterns.ts';
 import { forEachChild, kindOf } from './schema-tree.ts';
 
-/** Kinds that TypeBox can check and JSON cannot carry, with what to write in their place. */
+/** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
   ['Date', "Type.String({ format: 'date-time' })"],
   ['BigInt', "Type.String({ pattern: '^-?[0-9]+$' })"],
@@ -42,7 +42,6 @@ const maxParts = 10_000;
 /**
  * Refuses at registration a schema that would fail at a call.
  *
- * @param where begins the message, e.g. `procedure "add": params`
  * @param validator what checks values at a call. Other libraries run a pattern on strings that are too long, too.
  * @throws RegistrationError
  */
@@ -57,7 +56,14 @@ export function assertSchema(
   const visit = (node: TSchema, path: string, depth: number): void => {
     parts += 1;
     if (parts > maxParts) throw new RegistrationError(`${where}: ${tooLarge}`);
-    const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids, validator);
+    const fault =
+      depth > maxSchemaDepth
+        ? tooDeep
+        : (kindFault(node) ??
+          idFault(node, ids) ??
+          memberFault(node) ??
+          formatFault(node) ??
+          patternsFault(node, validator));
     if (fault !== undefined) {
       throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
     }
@@ -69,20 +75,6 @@ export function assertSchema(
 const tooDeep = `schemas nest at most ${maxSchemaDepth} levels; use Type.Recursive for a type that holds itself`;
 
 const tooLarge = `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`;
-
-function schemaFault(
-  schema: TSchema,
-  ids: Map<string, TSchema>,
-  validator: 'own' | 'library',
-): string | undefined {
-  return (
-    kindFault(schema) ??
-    idFault(schema, ids) ??
-    memberFault(schema) ??
-    formatFault(schema) ??
-    patternsFault(schema, validator)
-  );
-}
 
 function kindFault(schema: TSchema): string | undefined {
   const kind = typeof schema === 'object' && schema !== null ? kindOf(schema) : undefined;
@@ -140,25 +132,21 @@ function formatFault(schema: TSchema): string | undefined {
 
 function patternsFault(schema: TSchema, validator: 'own' | 'library'): string | undefined {
   const kind = kindOf(schema);
-  if (kind === 'String' || kind === 'TemplateLiteral') {
-    const pattern: unknown = schema.pattern;
-    if (pattern === undefined) return undefined;
-    if (typeof pattern !== 'string') return 'pattern must be a string';
-    const maxLength: unknown = schema.maxLength;
-    // TypeBox compares the length before the pattern, but has no length for a template.
-    const hasLength = kind === 'String' && validator === 'own';
-    const given = typeof maxLength === 'number' ? maxLength : undefined;
-    return withPattern(pattern, patternFault(pattern, hasLength ? given : 'unlimited'));
+  const { pattern, maxLength } = schema as { pattern?: unknown; maxLength?: unknown };
+  let patterns: unknown[] = [];
+  if (kind === 'String' || kind === 'TemplateLiteral')
+    patterns = pattern === undefined ? [] : [pattern];
+  else if (kind === 'Record') {
+    const names = Object.keys((schema.patternProperties ?? {}) as object);
+    patterns = names.filter((name) => !plainKeyPatterns.has(name));
   }
-  if (kind !== 'Record') return undefined;
-  for (const pattern of Object.keys((schema.patternProperties ?? {}) as object)) {
-    if (plainKeyPatterns.has(pattern)) continue;
-    const fault = withPattern(pattern, patternFault(pattern, 'unlimited'));
-    if (fault !== undefined) return fault;
+  // The length is compared before the pattern, but neither a template nor a name has one.
+  const hasLength = kind === 'String' && validator === 'own';
+  const given = typeof maxLength === 'number' ? maxLength : undefined;
+  for (const one of patterns) {
+    if (typeof one !== 'string') return 'pattern must be a string';
+    const fault = patternFault(one, hasLength ? given : 'unlimited');
+    if (fault !== undefined) return `the pattern ${JSON.stringify(one)} ${fault}`;
   }
   return undefined;
-}
-
-function withPattern(pattern: string, fault: string | undefined): string | undefined {
-  return fault === undefined ? undefined : `the pattern ${JSON.stringify(pattern)} ${fault}`;
 }

@@ -26,19 +26,16 @@ function mapChildren(schema: TSchema, visit: VisitChild<TSchema>): TSchema {
   for (const { name, one, list, map } of holders) {
     const held: unknown = schema[name];
     if (typeof held !== 'object' || held === null) continue;
-    if (Array.isArray(held)) {
-      if (list === undefined) continue;
-      const made = held.map((child: TSchema, index) =>
-        visit(child, segmentOf(list, String(index)), name),
-      );
-      if (made.some((child, index) => child !== held[index])) replace(name, made);
-    } else if (map !== undefined) {
+    const isList = Array.isArray(held);
+    const step = isList ? list : map;
+    if (step !== undefined) {
       const children = Object.entries(held) as [string, TSchema][];
-      const made = children.map(([key, child]) => visit(child, segmentOf(map, key), name));
-      if (made.some((child, index) => child !== children[index]?.[1]))
-        // `fromEntries` keeps a member called __proto__ a member.
-        replace(name, Object.fromEntries(children.map(([key], index) => [key, made[index]])));
-    } else if (one !== undefined && kindOf(schema) !== 'Never') {
+      const made = children.map(([key, child]) => visit(child, segmentOf(step, key), name));
+      if (made.every((child, index) => child === children[index]?.[1])) continue;
+      // `fromEntries` keeps a member called __proto__ a member.
+      const members = children.map(([key], index) => [key, made[index]] as const);
+      replace(name, isList ? made : Object.fromEntries(members));
+    } else if (!isList && one !== undefined && kindOf(schema) !== 'Never') {
       // Type.Never is { not: {} }; this {} is not a schema of TypeBox's.
       const made = visit(held as TSchema, segmentOf(one, ''), name);
       if (made !== held) replace(name, made);
@@ -54,7 +51,7 @@ function segmentOf(step: string, key: string): string {
 /** Longest name in a path that is shown. The caller chooses names. */
 const maxSegment = 64;
 
-/** A step of a JSON Pointer for people: `/name`, cut where the name is long. */
+/** A step of a JSON Pointer for people: `/name`, cut if the name is long. */
 export function shownSegment(name: string): string {
   return `/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
 }
@@ -83,7 +80,6 @@ export function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TS
   return change({ ...mapChildren(schema, (child) => mapTree(child, change)) });
 }
 
-/** Schemas by their $id. */
 export type Names = ReadonlyMap<string, TSchema>;
 
 /** The named schemas within `root`. Of several with one $id the first counts, as in TypeBox's compiler. */
@@ -103,7 +99,6 @@ export function targetOf(schema: TSchema, names: Names): TSchema | undefined {
   return typeof schema.$ref === 'string' ? names.get(schema.$ref) : undefined;
 }
 
-/** The id that a `$ref` names. */
 export function refId($ref: string): string {
   return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
 }
@@ -113,7 +108,20 @@ export function listOf<Item = TSchema>(value: unknown): Item[] {
   return Array.isArray(value) ? (value as Item[]) : [];
 }
 
-/** A member that an object schema names. */
+/** The value of a key, which `make` makes the first time. */
+export function cached<Key, Value>(
+  values: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  let value = values.get(key);
+  if (value === undefined) {
+    value = make();
+    values.set(key, value);
+  }
+  return value;
+}
+
 export interface Member {
   readonly name: string;
   readonly schema: TSchema;
@@ -123,17 +131,13 @@ export interface Member {
 /** Each object schema is read once: it may have a thousand members, and a batch a thousand bad calls. */
 const membersOfSchemas = new WeakMap<TSchema, readonly Member[]>();
 
-/** The members that an object schema names, in its order. */
 export function membersOf(schema: TSchema): readonly Member[] {
-  let members = membersOfSchemas.get(schema);
-  if (members === undefined) {
+  return cached(membersOfSchemas, schema, () => {
     const required = new Set(listOf<string>(schema.required));
-    members = Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(
+    return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(
       ([name, member]) => ({ name, schema: member, isRequired: required.has(name) }),
     );
-    membersOfSchemas.set(schema, members);
-  }
-  return members;
+  });
 }
 
 /** What a Record says of members: the pattern of their names, and their schema. */
@@ -144,11 +148,6 @@ export function recordOf(schema: TSchema): readonly [pattern: string, member: TS
 /** Whether a part of the schema has a default. */
 export function holdsDefault(schema: TSchema): boolean {
   return someWithin(schema, (node) => node !== schema && node.default !== undefined);
-}
-
-/** Whether the schema or a part of it has a name or refers to one. */
-export function holdsName(schema: TSchema): boolean {
-  return someWithin(schema, ({ $id, $ref }) => $id !== undefined || $ref !== undefined);
 }
 
 /** The TypeBox kind; undefined for a plain JSON Schema. The symbol is global, so other copies of TypeBox use the same. */
@@ -179,15 +178,8 @@ export const madeUpId = /^T\d+$/;
  */
 export function plainSchema(schema: TSchema): JsonSchema {
   const ids = new Map<string, string>();
-  const renumber = (id: unknown): unknown => {
-    if (typeof id !== 'string' || !madeUpId.test(id)) return id;
-    let own = ids.get(id);
-    if (own === undefined) {
-      own = `T${ids.size}`;
-      ids.set(id, own);
-    }
-    return own;
-  };
+  const renumber = (id: unknown): unknown =>
+    typeof id === 'string' && madeUpId.test(id) ? cached(ids, id, () => `T${ids.size}`) : id;
   const convert = (node: TSchema): TSchema => {
     const { $id, $ref } = node;
     const named: TSchema = { ...node };

@@ -4,7 +4,7 @@ import { messageOf } from '../../base/message-of.ts';
 import { isObject } from '../../protocol/body.ts';
 import { ErrorCode, type RpcError, standardError } from '../../protocol/errors.ts';
 import { RegistrationError } from '../registration.ts';
-import type { ParamIssue, Procedure, ResultRules } from '../types.ts';
+import type { ParamIssue, Procedure } from '../types.ts';
 import { type Checks, createChecks } from './checks.ts';
 import {
   assertShape,
@@ -20,7 +20,6 @@ import { assertSchema } from './schema-rules.ts';
 import {
   escapePointer,
   holdsDefault,
-  holdsName,
   kindOf,
   listOf,
   mapTree,
@@ -28,20 +27,15 @@ import {
   recordOf,
   someWithin,
 } from './schema-tree.ts';
-import { hasOrder, sideOf, standardValidator } from './standard.ts';
+import { isOrdered, sideOf, standardValidator } from './standard.ts';
 import { bytesKind, fromBase64 } from './type.ts';
 
-export interface CompiledParams {
-  /**
-   * The schema that calls are checked against: the declared one, except that unknown names are refused unless
-   * `additionalProperties` allows them, and that a member with a default is not required. Of another library's schema,
-   * what callers send.
-   */
-  readonly schema: TObject | undefined;
-  /** Whether positional params are taken, in the order of the schema's members. */
-  readonly hasOrder: boolean;
-  readonly bindParams: Procedure['bindParams'];
-}
+/**
+ * The schema that calls are checked against is the declared one, except that unknown names are refused unless
+ * `additionalProperties` allows them, and that a member with a default is not required. Of another library's schema it is
+ * what callers send.
+ */
+export type CompiledParams = Pick<Procedure, 'params' | 'hasOrder' | 'bindParams'>;
 
 type Named = Record<string, unknown>;
 
@@ -49,7 +43,6 @@ type Named = Record<string, unknown>;
  * Compiles the params of a procedure. `Type.Integer()` means what it means in JSON Schema: any number without a
  * fraction, 1e21 too. Add `minimum` and `maximum` where you need exact integers.
  *
- * @param where begins each message, e.g. `procedure "add"`
  * @throws RegistrationError
  */
 export function compileParams(
@@ -58,7 +51,7 @@ export function compileParams(
   placement?: string,
 ): CompiledParams {
   if (declared === undefined)
-    return { schema: undefined, hasOrder: false, bindParams: bindAnything };
+    return { params: undefined, hasOrder: false, bindParams: bindAnything };
   const place = `${where}: params`;
   if (isStandard(declared)) return compileStandard(declared, place, placement);
   if (isShape(declared)) assertShape(declared, place);
@@ -75,10 +68,9 @@ export function compileParams(
     if (!check(params)) throw invalidParams(explain(schema, params, checks));
     return (fill === undefined ? params : fill(params)) as Named;
   };
-  return { schema, hasOrder: true, bindParams: binder(schema, validate) };
+  return { params: schema, hasOrder: true, bindParams: binder(schema, validate, true) };
 }
 
-/** Params that another library validates. */
 function compileStandard(
   declared: StandardSchema,
   place: string,
@@ -95,8 +87,8 @@ function compileStandard(
   }
   const checks = compiling(place, () => createChecks(schema, place));
   const validate = standardValidator(declared, schema, checks);
-  const ordered = hasOrder(declared);
-  return { schema, hasOrder: ordered, bindParams: binder(schema, validate, ordered) };
+  const ordered = isOrdered(declared);
+  return { params: schema, hasOrder: ordered, bindParams: binder(schema, validate, ordered) };
 }
 
 /**
@@ -116,11 +108,11 @@ function branchesWithin(schema: TSchema): boolean {
 function binder(
   schema: TObject,
   validate: (params: object) => Named,
-  ordered = true,
+  hasOrder: boolean,
 ): Procedure['bindParams'] {
   const names = Object.keys(schema.properties);
   const bindPositional = (args: readonly unknown[]): Named => {
-    if (!ordered && args.length > 0) throw invalidParams([notNamed(expectedText(schema), args)]);
+    if (!hasOrder && args.length > 0) throw invalidParams([notNamed(expectedText(schema), args)]);
     if (args.length > names.length) throw invalidParams([tooMany(schema, args.length)]);
     const params: Named = {};
     args.forEach((arg, index) => {
@@ -138,19 +130,15 @@ function binder(
   };
 }
 
-export interface CompiledReturns {
-  /** As declared; of another library's schema, what a handler returns. */
-  readonly schema: TSchema | undefined;
-  readonly result: ResultRules | undefined;
-}
+/** The schema is the declared one; of another library's schema, what a handler returns. */
+export type CompiledReturns = Pick<Procedure, 'returns' | 'result'>;
 
-/** @throws RegistrationError */
 export function compileReturns(
   declared: TSchema | StandardSchema | undefined,
   where: string,
   option: 'returns' | 'yields' = 'returns',
 ): CompiledReturns {
-  if (declared === undefined) return { schema: undefined, result: undefined };
+  if (declared === undefined) return { returns: undefined, result: undefined };
   const place = `${where}: ${option}`;
   const given = isStandard(declared) ? sideOf(declared, 'output', place) : declared;
   assertSchema(given, place);
@@ -165,24 +153,21 @@ export function compileReturns(
     const { path, message, expected, received } = first;
     return `${path === '' ? 'it' : path} ${message} (expected ${expected}, received ${received})`;
   };
-  return { schema: given, result: { project, isOpen, mismatchOf } };
+  return { returns: given, result: { project, isOpen, mismatchOf } };
 }
 
 function invalidParams(issues: readonly ParamIssue[]): RpcError {
   return standardError(ErrorCode.InvalidParams, issues);
 }
 
-const anyObject = 'Record<string, unknown>';
-
 /**
- * Binds the params of a procedure that declares none: any object. An empty array names nothing and orders nothing: many
- * clients send it where there are no params.
+ * Binds the params of a procedure that declares none: any object. An empty array is taken too, since many clients send it
+ * if there are no params.
  */
 function bindAnything(params: unknown): Named {
   if (params === undefined || (Array.isArray(params) && params.length === 0)) return {};
-  if (typeof params === 'object' && params !== null && !Array.isArray(params))
-    return params as Named;
-  throw invalidParams([notNamed(anyObject, params)]);
+  if (isObject(params)) return params;
+  throw invalidParams([notNamed('Record<string, unknown>', params)]);
 }
 
 function notNamed(expected: string, params: unknown): ParamIssue {
@@ -192,7 +177,6 @@ function notNamed(expected: string, params: unknown): ParamIssue {
   return { path: '', message, expected, received: receivedType(params) };
 }
 
-/** Most names in a message. */
 const maxNames = 32;
 
 function tooMany(schema: TObject, count: number): ParamIssue {
@@ -238,17 +222,15 @@ function compiling<Result>(place: string, compile: () => Result): Result {
     return compile();
   } catch (cause) {
     if (cause instanceof RegistrationError) throw cause;
-    const reason = messageOf(cause);
-    throw new RegistrationError(`${place}: TypeBox can't compile this schema: ${reason}`, {
-      cause,
-    });
+    throw new RegistrationError(
+      `${place}: TypeBox can't compile this schema: ${messageOf(cause)}`,
+      { cause },
+    );
   }
 }
 
-/** Fills the defaults into a valid value and decodes its bytes. Returns the value itself where nothing was missing, else a copy. Mutates nothing. */
+/** Fills the defaults into a valid value and decodes its bytes. Returns a copy, or the value itself if nothing was missing. */
 type Fill = (value: unknown) => unknown;
-
-type Members = Record<string, unknown>;
 
 /**
  * Compiles the defaults of a schema, nested ones included.
@@ -259,29 +241,24 @@ type Members = Record<string, unknown>;
 function compileDefaults(schema: TSchema, checks: Checks, where: string): Fill | undefined {
   const holdsBytes = someWithin(schema, (node) => kindOf(node) === bytesKind);
   if (!holdsBytes && !holdsDefault(schema)) return undefined;
-  const compiler = new Compiler(checks, where);
+  const compiler = new DefaultsCompiler(checks, where);
   const fill = compiler.compile(schema, '');
   compiler.assertFinite();
-  if (fill === undefined || !holdsName(schema)) return fill;
+  const holdsName = someWithin(schema, ({ $id, $ref }) => $id !== undefined || $ref !== undefined);
+  if (fill === undefined || !holdsName) return fill;
   return (value) => checks.remembering(() => fill(value));
 }
 
 /** Most arrays and objects that are made for one missing member: its default, and the defaults within that default. */
 const maxMade = 256;
 
-interface MemberStep {
-  readonly name: string;
-  readonly fill: Fill | undefined;
-  readonly missing: (() => unknown) | undefined;
-}
-
-class Compiler {
+class DefaultsCompiler {
   readonly #checks: Checks;
   readonly #where: string;
   /** By `$id`. The entry of a recursive schema is made before its fill is complete. */
   readonly #named = new Map<string, Fill>();
   /** How many more defaults may be made for the missing member. */
-  #left = Number.POSITIVE_INFINITY;
+  #left = Infinity;
   readonly #made: { readonly at: string; readonly make: () => unknown }[] = [];
 
   constructor(checks: Checks, where: string) {
@@ -302,7 +279,7 @@ class Compiler {
         );
       }
     }
-    this.#left = Number.POSITIVE_INFINITY;
+    this.#left = Infinity;
   }
 
   compile(schema: TSchema, path: string): Fill | undefined {
@@ -325,13 +302,12 @@ class Compiler {
       case 'Record':
         return this.#record(schema, path);
       case 'Array':
-        return this.#items(schema, path);
       case 'Tuple':
-        return schema.items === undefined ? undefined : this.#items(schema, path);
+        return this.#items(schema, path);
       case 'Union':
         return this.#union(schema, path);
       case 'Intersect':
-        return inTurn(listOf(schema.allOf).map((part) => this.compile(part, path)));
+        return this.#intersection(schema, path);
       case 'Ref':
       case 'This':
       case 'Import': {
@@ -347,17 +323,16 @@ class Compiler {
   }
 
   #object(schema: TSchema, path: string): Fill | undefined {
-    const steps: MemberStep[] = [];
-    for (const { name, schema: member } of membersOf(schema)) {
+    const steps = membersOf(schema).flatMap(({ name, schema: member }) => {
       const place = `${path}/${escapePointer(name)}`;
       const fill = this.compile(member, place);
       const missing = this.#default(member, place, fill);
-      if (fill !== undefined || missing !== undefined) steps.push({ name, fill, missing });
-    }
+      return fill === undefined && missing === undefined ? [] : [{ name, fill, missing }];
+    });
     if (steps.length === 0) return undefined;
     return (value) => {
       if (!isObject(value)) return value;
-      let copy: Members | undefined;
+      let copy: Named | undefined;
       for (const { name, fill, missing } of steps) {
         const given = value[name];
         const filled = given === undefined ? missing?.() : fill === undefined ? given : fill(given);
@@ -383,9 +358,9 @@ class Compiler {
     }
     if (typeof given !== 'object' || given === null)
       return fill === undefined ? () => given : () => fill(given);
+    const complete = fill ?? ((value: unknown) => value);
     // Each call parses a default of its own, so that a later change to the schema's object changes no call.
     const text = JSON.stringify(given);
-    const complete = (value: unknown): unknown => (fill === undefined ? value : fill(value));
     const make = (): unknown => {
       this.#left -= 1;
       if (this.#left < 0) throw new RangeError('too many defaults');
@@ -395,14 +370,23 @@ class Compiler {
     return make;
   }
 
-  #items(schema: TSchema, path: string): Fill | undefined {
-    const items: unknown = schema.items;
-    const fills = Array.isArray(items)
-      ? items.map((item: TSchema, index) => this.compile(item, `${path}/${index}`))
-      : [this.compile(items as TSchema, `${path}/*`)];
-    if (fills.every((fill) => fill === undefined)) return undefined;
-    const fillOf = Array.isArray(items) ? (index: number) => fills[index] : () => fills[0];
-    return (value) => (Array.isArray(value) ? fillItems(value, fillOf) : value);
+  #items({ items }: TSchema, path: string): Fill | undefined {
+    if (items === undefined) return undefined;
+    const fills = listOf(items).map((item, index) => this.compile(item, `${path}/${index}`));
+    const each = Array.isArray(items) ? undefined : this.compile(items as TSchema, `${path}/*`);
+    if ([each, ...fills].every((fill) => fill === undefined)) return undefined;
+    return (value) => {
+      if (!Array.isArray(value)) return value;
+      let copy: unknown[] | undefined;
+      for (let index = 0; index < value.length; index++) {
+        const item: unknown = value[index];
+        const filled = (each ?? fills[index])?.(item) ?? item;
+        if (filled === item) continue;
+        copy ??= [...(value as unknown[])];
+        copy[index] = filled;
+      }
+      return copy ?? value;
+    };
   }
 
   #record(schema: TSchema, path: string): Fill | undefined {
@@ -433,31 +417,17 @@ class Compiler {
       return match?.fill === undefined ? value : match.fill(value);
     };
   }
+
+  #intersection(schema: TSchema, path: string): Fill | undefined {
+    const fills = listOf(schema.allOf).flatMap((part) => this.compile(part, path) ?? []);
+    if (fills.length === 0) return undefined;
+    return (value) => fills.reduce((filled: unknown, fill) => fill(filled), value);
+  }
 }
 
 /** `Object.assign` is ten times as fast as a spread, but would set the prototype from a member called __proto__. */
-function copyOf(value: Members): Members {
+function copyOf(value: Named): Named {
   return Object.hasOwn(value, '__proto__') ? { ...value } : Object.assign({}, value);
-}
-
-function fillItems(
-  items: readonly unknown[],
-  fillOf: (index: number) => Fill | undefined,
-): unknown {
-  let copy: unknown[] | undefined;
-  items.forEach((item, index) => {
-    const filled = fillOf(index)?.(item) ?? item;
-    if (filled === item) return;
-    copy ??= [...items];
-    copy[index] = filled;
-  });
-  return copy ?? items;
-}
-
-function inTurn(fills: readonly (Fill | undefined)[]): Fill | undefined {
-  const present = fills.filter((fill) => fill !== undefined);
-  if (present.length === 0) return undefined;
-  return (value) => present.reduce((filled: unknown, fill) => fill(filled), value);
 }
 
 function isJson(value: unknown): boolean {

@@ -8,25 +8,21 @@ import type { Checks } from './checks.ts';
 import type { StandardIssue, StandardSchema } from './declared.ts';
 import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
 import { registerFormats } from './formats.ts';
-import { listOf, refId, shownSegment } from './schema-tree.ts';
+import { defined, listOf, refId, shownSegment } from './schema-tree.ts';
 
-/** The library of a schema, for messages. */
 function vendorOf(schema: StandardSchema): string {
   const { vendor } = schema['~standard'] as { readonly vendor?: unknown };
   return typeof vendor === 'string' && vendor !== '' ? vendor : 'of a library without a name';
 }
 
-/** Libraries whose JSON Schema has the members in another order than their schema. */
-const unordered = new Set(['arktype']);
-
-export function hasOrder(schema: StandardSchema): boolean {
-  return !unordered.has(schema['~standard'].vendor);
+/** Whether its JSON Schema has the members in the order of the schema. That of arktype has them in another order. */
+export function isOrdered(schema: StandardSchema): boolean {
+  return schema['~standard'].vendor !== 'arktype';
 }
 
 /**
  * One side of a schema, as if it had been written with TypeBox: what callers send, or what a handler returns.
  *
- * @param where begins each message, e.g. `procedure "add": params`
  * @throws RegistrationError for a schema that can't say what it takes
  */
 export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: string): TSchema {
@@ -42,20 +38,13 @@ export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: 
       `${where}: this schema (${vendor}) does not say what it is in JSON Schema; take zod 4.2 or later, arktype, or toStandardJsonSchema of @valibot/to-json-schema`,
     );
   }
-  return fromJsonSchema(jsonSchemaOf(schema, side, where), where);
-}
-
-function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: string): unknown {
-  const { jsonSchema } = schema['~standard'];
-  const vendor = vendorOf(schema);
   // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
-  const libraryOptions =
-    vendor === 'valibot' && side === 'input' ? { errorMode: 'ignore' } : undefined;
-  const options = libraryOptions === undefined ? {} : { libraryOptions };
+  const isLenient = vendor === 'valibot' && side === 'input';
+  const options = isLenient ? { libraryOptions: { errorMode: 'ignore' } } : {};
+  let json: unknown;
   try {
-    const json = jsonSchema[side]({ target: 'draft-07', ...options });
     // A copy: what the library changes later must not change a procedure.
-    return JSON.parse(JSON.stringify(json)) as unknown;
+    json = JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-07', ...options })));
   } catch (cause) {
     const advice =
       side === 'output'
@@ -66,6 +55,9 @@ function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: s
       { cause },
     );
   }
+  registerFormats();
+  if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
+  return new Converter(json, where).convert(json, '#', 0);
 }
 
 /** Most levels of a path: a caller chooses them. */
@@ -123,19 +115,15 @@ function issuesOf(
     const place = placeOf(schema, params, checks, issue);
     if (!issues.some(({ path }) => isWithin(path, place.path))) issues.push(place);
   }
+  const expected = expectedText(schema);
   if (issues.length === 0)
-    issues.push({
-      path: '',
-      message: unexplained,
-      expected: expectedText(schema),
-      received: 'object',
-    });
+    issues.push({ path: '', message: unexplained, expected, received: 'object' });
   return issues;
 }
 
 /** Whether two paths are one, or one leads through the other: then both issues tell the same. */
 function isWithin(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }
 
 const unexplained = 'does not pass the check of its schema';
@@ -203,17 +191,9 @@ const maxParts = 10_000;
 const maxDepth = 64;
 
 /**
- * A JSON Schema with TypeBox's kinds, so that the same code checks, explains, projects and documents it. A keyword that
+ * Gives a JSON Schema TypeBox's kinds, so that the same code checks, explains, projects and documents it. A keyword that
  * no kind has stays in the document and is not checked: a library's own validation has the last word.
- *
- * @throws RegistrationError
  */
-function fromJsonSchema(json: unknown, where: string): TSchema {
-  registerFormats();
-  if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
-  return new Converter(json, where).convert(json, '#', 0);
-}
-
 class Converter {
   readonly #root: Json;
   readonly #where: string;
@@ -237,7 +217,7 @@ class Converter {
     if (!isObject(json)) return kind('Unknown', {});
     if (typeof json.$ref === 'string') return this.#reference(json.$ref, depth);
     if (pointer === undefined) return this.#body(json, depth);
-    const open = { id: undefined as string | undefined };
+    const open: { id: string | undefined } = { id: undefined };
     this.#open.set(pointer, open);
     const body = this.#body(json, depth);
     this.#open.delete(pointer);
@@ -310,8 +290,7 @@ function union(json: Json, anyOf: readonly TSchema[]): TSchema {
 /** What describes a schema, whatever its type is. */
 function pick(json: Json): Json {
   const { title, description, default: fallback, examples, deprecated } = json;
-  const told = { title, description, default: fallback, examples, deprecated };
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+  return defined<Json>({ title, description, default: fallback, examples, deprecated });
 }
 
 /** Keywords that hold schemas, and that no kind below has. */
@@ -340,7 +319,7 @@ const scalarKinds: Readonly<Record<string, string>> = {
   null: 'Null',
 };
 
-/** A format says what the pattern beside it says, where it is known here. Others are left out: only their library knows them. */
+/** A format that is known here says what the pattern beside it says. Others are left out: only their library knows them. */
 function text(json: Json): TSchema {
   const { format, pattern, ...others } = json;
   if (typeof format === 'string' && FormatRegistry.Has(format))

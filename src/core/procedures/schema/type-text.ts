@@ -1,10 +1,12 @@
 import { isObject } from '../../protocol/body.ts';
-import { forEachPlain, type JsonSchema, listOf, plainNamesIn, refId } from './schema-tree.ts';
-
-export interface TypeTextOptions {
-  /** For a message: write only the beginning, with `…` instead of the rest. The text is then no valid type. */
-  readonly isShort?: boolean;
-}
+import {
+  cached,
+  forEachPlain,
+  type JsonSchema,
+  listOf,
+  plainNamesIn,
+  refId,
+} from './schema-tree.ts';
 
 const unnameable = new Set(
   (
@@ -25,13 +27,11 @@ const maxDepth = 64;
 const maxPieces = 20_000;
 const maxShortPieces = 200;
 
-/** A piece of type text. `loose`: it needs parentheses beside `[]` or `&`. */
 interface Piece {
   readonly text: string;
   readonly loose: boolean;
 }
 
-/** The place of a schema in the text. */
 interface At {
   /** The recursive schemas that are being written out around it, with the names of their types. */
   readonly open: ReadonlyMap<string, string>;
@@ -42,14 +42,26 @@ interface At {
  * The TypeScript type of a JSON Schema, on one line, e.g. `{ id: string; tags?: string[] }`. A recursive schema is
  * written out once, and refers to itself by its name. No text of the schema can leave its literal: generated code may
  * hold the type in code and in comments. After 20,000 pieces every further part is `unknown`.
+ *
+ * @param options isShort: for a message, write only the beginning, with `…` instead of the rest. It is then no valid type
  */
-export function typeText(schema: JsonSchema, { isShort = false }: TypeTextOptions = {}): string {
+export function typeText(
+  schema: JsonSchema,
+  { isShort = false }: { readonly isShort?: boolean } = {},
+): string {
   return new TypeWriter(schema, isShort).write(schema, { open: new Map(), depth: 0 }).text;
 }
 
 function tight(text: string): Piece {
   return { text, loose: false };
 }
+
+const scalarTypes: ReadonlyMap<unknown, string> = new Map([
+  ...['string', 'number', 'boolean', 'null', 'undefined'].map((type) => [type, type] as const),
+  ['integer', 'number'],
+  // A procedure that returns nothing answers null.
+  ['void', 'null'],
+]);
 
 class TypeWriter {
   readonly #root: JsonSchema;
@@ -83,7 +95,9 @@ class TypeWriter {
   #named(id: string, schema: JsonSchema, at: At): Piece {
     const name = at.open.get(id);
     if (name !== undefined) return tight(name);
-    const open = this.#isRecursive(id, schema) ? new Map(at.open).set(id, typeName(id)) : at.open;
+    const open = cached(this.#recursive, schema, () => this.#refersTo(schema, id, new Set()))
+      ? new Map(at.open).set(id, typeName(id))
+      : at.open;
     return this.#body(schema, { open, depth: at.depth + 1 });
   }
 
@@ -92,21 +106,17 @@ class TypeWriter {
     return this.#targets.get(id);
   }
 
-  #isRecursive(id: string, schema: JsonSchema): boolean {
-    let answer = this.#recursive.get(schema);
-    if (answer === undefined) {
-      answer = this.#refersTo(schema, id, new Set());
-      this.#recursive.set(schema, answer);
-    }
-    return answer;
-  }
-
   /** Whether writing `schema` out leads to `id` again, directly or through other named schemas. */
   #refersTo(schema: JsonSchema, id: string, seen: Set<JsonSchema>): boolean {
     if (seen.has(schema)) return false;
     seen.add(schema);
-    if (typeof schema.$ref !== 'string')
-      return childrenOf(schema).some((child) => this.#refersTo(child, id, seen));
+    if (typeof schema.$ref !== 'string') {
+      let refers = false;
+      forEachPlain(schema, (child) => {
+        refers ||= this.#refersTo(child, id, seen);
+      });
+      return refers;
+    }
     const next = refId(schema.$ref);
     const target = next === id ? undefined : this.#target(next);
     return next === id || (target !== undefined && this.#refersTo(target, id, seen));
@@ -126,24 +136,9 @@ class TypeWriter {
   }
 
   #type(type: unknown, schema: JsonSchema, at: At): Piece {
-    switch (type) {
-      case 'string':
-      case 'number':
-      case 'boolean':
-      case 'null':
-      case 'undefined':
-        return tight(type);
-      case 'integer':
-        return tight('number');
-      case 'void':
-        return tight('null'); // a procedure that returns nothing answers null
-      case 'array':
-        return tight(this.#array(schema, at));
-      case 'object':
-        return tight(this.#object(schema, at));
-      default:
-        return tight('unknown');
-    }
+    if (type === 'array') return tight(this.#array(schema, at));
+    if (type === 'object') return tight(this.#object(schema, at));
+    return tight(scalarTypes.get(type) ?? 'unknown');
   }
 
   #array({ items, maxItems }: JsonSchema, at: At): string {
@@ -176,7 +171,6 @@ class TypeWriter {
     return `{ ${members.join('; ')} }`;
   }
 
-  /** The types of the members that the schema does not name. */
   #rest({ additionalProperties, patternProperties }: JsonSchema, at: At): string[] {
     const patterns = isObject(patternProperties) ? Object.values(patternProperties) : [];
     const texts = patterns.filter(isObject).map((member) => this.write(member, at).text);
@@ -186,13 +180,7 @@ class TypeWriter {
   }
 }
 
-function childrenOf(schema: JsonSchema): JsonSchema[] {
-  const found: JsonSchema[] = [];
-  forEachPlain(schema, (child) => found.push(child));
-  return found;
-}
-
-/** The type of an index signature; `unknown` where it is long, since the text would double at each level of nesting. */
+/** The type of an index signature; `unknown` if it is long, since the text would double at each level of nesting. */
 function indexType(texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   return size > maxRepeated ? 'unknown' : union(texts.map(tight)).text;

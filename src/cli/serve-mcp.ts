@@ -1,15 +1,15 @@
 import { Writable } from 'node:stream';
-import { StartupError } from '../../core/base/startup-error.ts';
-import { isDoneWithin } from '../../core/base/timer.ts';
-import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
-import { createLog, type Log } from '../../core/observe/log.ts';
-import { Dispatcher } from '../../core/service/dispatcher.ts';
-import { watchModules } from '../../core/service/watch.ts';
-import { LineService } from '../../extras/mcp/lines.ts';
-import { McpServer } from '../../extras/mcp/server.ts';
-import { makeOutputLossy } from '../lossy-output.ts';
-import { stopOnSignals } from '../signals.ts';
-import { surviveFaults } from '../survive-faults.ts';
+import { StartupError } from '../core/base/startup-error.ts';
+import { isDoneWithin } from '../core/base/timer.ts';
+import { type FlagValues, optionsFromFlags, resolveConfig } from '../core/config/config.ts';
+import { createLog } from '../core/observe/log.ts';
+import { Dispatcher } from '../core/service/dispatcher.ts';
+import { watchModules } from '../core/service/watch.ts';
+import { LineService } from '../extras/mcp/lines.ts';
+import { McpServer } from '../extras/mcp/server.ts';
+import { makeOutputLossy } from './lossy-output.ts';
+import { stopOnSignals } from './signals.ts';
+import { surviveFaults } from './survive-faults.ts';
 
 /** The variable whose JSON is `context.auth`. */
 const authVariable = 'TANDEM_MCP_AUTH';
@@ -44,8 +44,8 @@ export async function serveMcp(
     maxBodyBytes: config.maxBodyBytes,
     maxCalls: config.maxCallsPerConnection,
   });
+  const { shutdownGraceMs } = config;
   const end = async (): Promise<number> => {
-    const { shutdownGraceMs } = config;
     const isDone = await isDoneWithin(lines.done, shutdownGraceMs);
     await dispatcher.close(isDone ? shutdownGraceMs : 0);
     await isDoneWithin(lines.done, lastAnswersMs);
@@ -65,15 +65,12 @@ export async function serveMcp(
   }
   await server.warnOfNoTools(log);
   if (config.watch) await watchModules(dispatcher, log);
-  tellReady(log, (await server.catalogue())?.size ?? 0);
+  const tools = (await server.catalogue())?.size ?? 0;
+  log.info({ event: 'ready', tools }, 'ready for an agent on stdin');
   await lines.ended;
   if (stopping.aborted) return;
   // Modules may have left timers and connections open.
   process.exit(await end());
-}
-
-function tellReady(log: Log, tools: number): void {
-  log.info({ event: 'ready', tools }, 'ready for an agent on stdin');
 }
 
 /** @throws StartupError that does not show the text: it may hold a secret */

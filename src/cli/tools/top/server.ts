@@ -1,0 +1,183 @@
+import { escapeControls } from '../../../core/base/escape.ts';
+import { workerPlace } from '../../../core/base/place.ts';
+import { StartupError } from '../../../core/base/startup-error.ts';
+import { table } from '../../output.ts';
+import { limitedFetch, type RemoteOptions, reasonOf } from '../remote.ts';
+import { quantile, readScrape, Samples, type Scrape, since } from './scrape.ts';
+import {
+  fill,
+  perSecond,
+  type Room,
+  type ShowOptions,
+  show,
+  showBytes,
+  showSeconds,
+  showSpan,
+  whole,
+} from './screen.ts';
+
+const scrapeTimeoutMs = 10_000;
+
+/** `tandem top`: the figures of a server, printed once, or shown again and again on a terminal. */
+export async function topOfServer(
+  server: string,
+  remote: RemoteOptions,
+  options: ShowOptions,
+): Promise<never> {
+  const url = metricsUrl(server);
+  let before: Scrape | undefined;
+  let now = await scrape(url, remote);
+  return show(
+    {
+      title: `tandem top ${escapeControls(url)}`,
+      draw: (title, room) => view(title, now, before, room),
+      look: async () => {
+        const next = await scrape(url, remote);
+        before = now;
+        now = next;
+      },
+      note: (trouble) => trouble,
+    },
+    options,
+  );
+}
+
+/** The URL of the metrics, whichever URL of the server was given. */
+function metricsUrl(server: string): string {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(server) ? server : `http://${server}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new StartupError(
+      `${escapeControls(server)} is no URL of a server, such as http://127.0.0.1:8000`,
+    );
+  }
+  if (!url.pathname.endsWith('/metrics')) url.pathname = '/metrics';
+  return url.href;
+}
+
+/** @throws StartupError with one line */
+async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promise<Scrape> {
+  let text: string;
+  try {
+    const signal = AbortSignal.timeout(timeoutMs ?? scrapeTimeoutMs);
+    const head = new Headers(headers);
+    const response = await limitedFetch(url, { method: 'GET', headers: head, signal });
+    if (response.status !== 200) throw new Error(`the status ${response.status}`);
+    text = await response.text();
+  } catch (error) {
+    throw new StartupError(`GET ${url}: ${reasonOf(error)}`, { cause: error });
+  }
+  const read = readScrape(text, performance.now());
+  if (read === undefined) throw new StartupError(`GET ${url}: these are no metrics of tandem`);
+  return read;
+}
+
+/**
+ * The figures as lines of text. With an earlier scrape, rates and quantiles are of the time between the two scrapes;
+ * without one, they are totals since the start.
+ */
+export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
+  const rate: Rate = (count) => {
+    const total = count(now);
+    if (before === undefined) return whole(total);
+    const grown = total - count(before);
+    // A count below the earlier one means that the server began anew.
+    return perSecond((grown < 0 ? total : grown) / ((now.at - before.at) / 1000));
+  };
+  const lines = [title, ...summary(now, rate), ...worstBlocker(now), ''];
+  return fill(lines, table(procedureRows(now, before, rate)), room);
+}
+
+/** The rate per second of a count since the earlier scrape; without one, the total. */
+type Rate = (count: (scrape: Scrape) => number) => string;
+
+const none = new Samples();
+const callCounter = 'tandem_calls_total';
+const isError: Parameters<Samples['sum']>[1] = ({ code }) => code !== '0';
+
+function summary(now: Scrape, rate: Rate): string[] {
+  const { own, groups, processes } = now;
+  const rateOf = (name: string): string => rate((scrape) => scrape.own.sum(name));
+  const total = (count: (samples: Samples) => number, all: Iterable<Samples>): number =>
+    Array.from(all, count).reduce((sum, value) => sum + value, 0);
+  const calls = rate((scrape) => total((one) => one.sum(callCounter), scrape.procedures.values()));
+  const errors = rate((scrape) =>
+    total((one) => one.sum(callCounter, isError), scrape.procedures.values()),
+  );
+  const queued = (samples: Samples): number => samples.sum('tandem_queue_calls');
+  const waiting = whole(total(queued, [own, ...groups.values()]));
+  const inFlight = own.labels('tandem_calls_in_flight', 'place').map((place) => {
+    const running = own.sum('tandem_calls_in_flight', (labels) => labels.place === place);
+    return `${whole(running)} ${place === workerPlace ? 'in workers' : place}`;
+  });
+  const [p50, p99, worst] = ['p50', 'p99', 'max'].map((key) =>
+    showSeconds(own.max(`tandem_event_loop_delay_${key}_seconds`)),
+  );
+  const started = own.sum('tandem_process_start_time_seconds') / Math.max(1, processes);
+  const frames = own.sum('tandem_frames_total');
+  const perFrame = frames === 0 ? 0 : own.sum('tandem_frame_calls_total') / frames;
+  const count = (name: string): string => whole(own.sum(name));
+  return [
+    `calls ${calls}  errors ${errors}  shed ${rateOf('tandem_calls_shed_total')}  queue ${waiting}  in flight ${inFlight.join(', ')}`,
+    `workers ${crew(now, rate, (scrape) => scrape.own)}`,
+    ...Array.from(groups, ([group, samples]) => {
+      const figures = crew(now, rate, (scrape) => scrape.groups.get(group) ?? none);
+      return `group ${escapeControls(group)}  ${figures}  queue ${whole(queued(samples))}`;
+    }),
+    `frames ${rateOf('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${count('tandem_connections')}, ${count('tandem_sockets')} of them sockets  reloads ${count('tandem_reloads_total')}`,
+    `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
+    `memory ${showBytes(own.sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(own.sum('tandem_process_heap_used_bytes'))}  processes ${processes}  up ${showSpan(Date.now() / 1000 - started)}`,
+  ];
+}
+
+/** The workers of a group, or those that have none. */
+function crew(now: Scrape, rate: Rate, samplesOf: (scrape: Scrape) => Samples): string {
+  const samples = samplesOf(now);
+  const lane = rate((scrape) => samplesOf(scrape).sum('tandem_lane_calls_total'));
+  const inState = (state: string): string =>
+    whole(samples.sum('tandem_workers', (labels) => labels.state === state));
+  const count = (name: string): string => whole(samples.sum(name));
+  return `${inState('active')} active, ${inState('spare')} spare, ${inState('starting')} starting  lane ${lane}  deaths ${count('tandem_worker_deaths_total')}  kills ${count('tandem_worker_kills_total')}  zombies ${inState('zombie')}  restarts ${count('tandem_worker_restarts_total')}`;
+}
+
+/** What has held the main thread longest since the start; nothing if nothing has. */
+function worstBlocker({ procedures }: Scrape): string[] {
+  const [worst] = Array.from(procedures, ([name, samples]) => ({
+    name,
+    times: samples.sum('tandem_front_end_blocked_total'),
+    seconds: samples.sum('tandem_front_end_blocked_seconds_total'),
+  })).sort((a, b) => b.seconds - a.seconds);
+  if (worst === undefined || worst.times === 0) return [];
+  const { name, times, seconds } = worst;
+  return [
+    `front end held by ${escapeControls(name)}, ${whole(times)} ${times === 1 ? 'time' : 'times'}, ${showSeconds(seconds)} in all`,
+  ];
+}
+
+const headings = ['PROCEDURE', 'PLACE', 'WHY', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
+
+function procedureRows(now: Scrape, before: Scrape | undefined, rate: Rate): string[][] {
+  const rows = Array.from(now.procedures).flatMap(([name, samples]) => {
+    const places = samples.labels(callCounter, 'place');
+    // A hook that has held the main thread has no calls.
+    if (places.length === 0) return [];
+    const samplesIn = (scrape: Scrape | undefined) => scrape?.procedures.get(name) ?? none;
+    const gained = (metric: string) =>
+      since(samples.histogram(metric), before && samplesIn(before).histogram(metric));
+    const duration = gained('tandem_call_duration_seconds_bucket');
+    const total = samples.sum(callCounter);
+    const cells = [
+      name,
+      places.join('+'),
+      samples.labels('tandem_procedure_place', 'reason').join(', ') || '-',
+      rate((scrape) => samplesIn(scrape).sum(callCounter)),
+      rate((scrape) => samplesIn(scrape).sum(callCounter, isError)),
+      showSeconds(quantile(duration, 0.5)),
+      showSeconds(quantile(duration, 0.99)),
+      showSeconds(quantile(gained('tandem_call_wait_seconds_bucket'), 0.99)),
+    ];
+    return [{ cells, total, calls: total - samplesIn(before).sum(callCounter) }];
+  });
+  rows.sort((a, b) => b.calls - a.calls || b.total - a.total);
+  return [headings, ...rows.map(({ cells }) => cells)];
+}

@@ -72,7 +72,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
       './core/service/local.js': ['LocalFetch'],
       './core/service/main-thread-blockers.js': ['BlockedFigures'],
       './core/service/metrics.js': ['Metrics'],
-      './core/workers/stats.js': ['PoolStats', 'RunningCall', 'WorkerStats'],
+      './core/workers/options.js': ['PoolStats', 'RunningCall', 'WorkerStats'],
     },
   },
   'tandem-rpc/client': {

@@ -5,7 +5,7 @@ export { StartupError } from './core/base/startup-error.ts';
 export type { ConfigOptions } from './core/config/config.ts';
 export type { Caller, CallerKeyOf, CallerWeightOf } from './core/dispatch/caller-key.ts';
 export type { PlacementCause, PlacementDecision } from './core/dispatch/placement.ts';
-export type { RateLimit, RateLimitStore, RateState } from './core/dispatch/quota/rate-limit.ts';
+export type { RateLimit, RateLimitStore, RateState } from './core/dispatch/rate-limit.ts';
 export type { CallEvent, OnCall } from './core/observe/call-event.ts';
 export type { LogEvent } from './core/observe/events.ts';
 export type { Log } from './core/observe/log.ts';

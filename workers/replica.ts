@@ -9,7 +9,7 @@ export default async function replica(task: ReplicaTask): Promise<void> {
   const main = await import('../src/core/workers/replica/main.ts').catch((error: unknown) => {
     tellFailure(task, error);
   });
-  // Never resolves: the front end ends this thread. What failed to load, for want of file descriptors say, stays in
+  // Never resolves: the main thread ends this thread. What failed to load, for want of file descriptors say, stays in
   // this thread's module cache.
   if (main === undefined) return new Promise(() => {});
   await main.runReplica(task);

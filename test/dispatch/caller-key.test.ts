@@ -10,7 +10,7 @@ function keyOf(
   onFault: (error: unknown) => void = () => assert.fail(),
 ): string {
   const scope = new RequestScope(facts);
-  if (auth !== undefined) scope.admit(JSON.stringify(auth));
+  if (auth !== undefined) scope.authText = JSON.stringify(auth);
   return new CallerKeys(fairBy, onFault).keyOf(scope);
 }
 

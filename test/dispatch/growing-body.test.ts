@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
-import { GrowingBody } from '../../src/core/dispatch/request-body.ts';
+import { BodyMemory, GrowingBody } from '../../src/core/dispatch/body-memory.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { largeBody } from '../../src/core/protocol/body.ts';
 

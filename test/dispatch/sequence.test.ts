@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Call } from '../../src/core/dispatch/call.ts';
-import { CallEnding } from '../../src/core/dispatch/call-ending.ts';
+import { type Call, CallEnding } from '../../src/core/dispatch/call.ts';
 import type { Executor } from '../../src/core/dispatch/executor.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import {

@@ -1,4 +1,4 @@
-/** What a killed thread leaves behind in the front end: counted by object, since resident memory goes up and down by itself. */
+/** What a killed thread leaves behind in the main thread: counted by object, since resident memory goes up and down by itself. */
 import assert from 'node:assert/strict';
 import module from 'node:module';
 import { describe, type TestContext, test } from 'node:test';
@@ -7,10 +7,9 @@ import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
 import { CallGroup, QueuedCall } from '../../src/core/dispatch/queue/call-group.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
-import { Loading } from '../../src/core/workers/starting.ts';
 import { Ledger } from '../../src/core/workers/wire/ledger.ts';
-import { Outbox } from '../../src/core/workers/wire/outbox.ts';
-import { PoolWorker } from '../../src/core/workers/worker.ts';
+import { Outbox } from '../../src/core/workers/wire/messages.ts';
+import { Loading, PoolWorker } from '../../src/core/workers/worker.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { fixture, outcomes, plan, plans, Service, until } from './harness.ts';
 
@@ -70,7 +69,7 @@ async function leavesNothing(t: TestContext, path: string, isWithHooks: boolean)
   assert.deepEqual(outcomes(await service.sendAll(plans(3))), ['ok', 'ok', 'ok']);
 }
 
-describe('a killed thread leaves no object behind in the front end', () => {
+describe('a killed thread leaves no object behind in the main thread', () => {
   test('where it ran a module of this package', (t) =>
     leavesNothing(t, fixture('procedures.ts'), false));
 

@@ -203,7 +203,7 @@ describe('one worker: what a killed thread leaves behind', () => {
     await service.assertIdle();
   });
 
-  test('a stalled front end does not turn calls that have ended into expired ones', async () => {
+  test('a stalled main thread does not turn calls that have ended into expired ones', async () => {
     await service.whole();
     await service.learn('act');
     const some = plans(20, 'echo', { method: 'act' });

@@ -162,7 +162,7 @@ describe('files that change while they are loaded', () => {
   const onceIn = (thread: string): string =>
     `export const setup = () => { if (${thread} && version === 2) ${write('3')}; };`;
 
-  test('between the front end and its workers, at the start: all are loaded anew; put back, again', async (t) => {
+  test('between the main thread and its workers, at the start: all are loaded anew; put back, again', async (t) => {
     const served = new EditedModule(t);
     served.edit(2, onceIn('isMainThread'));
     await served.dispatcher.ready();
@@ -174,7 +174,7 @@ describe('files that change while they are loaded', () => {
   });
 
   for (const thread of ['isMainThread', '!isMainThread']) {
-    test(`between the workers and the front end, at a reload, where ${thread}: the same`, async (t) => {
+    test(`between the workers and the main thread, at a reload, where ${thread}: the same`, async (t) => {
       const served = new EditedModule(t, { workers: 2 });
       await served.dispatcher.ready();
       served.edit(2, onceIn(thread));

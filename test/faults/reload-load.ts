@@ -15,7 +15,7 @@ export interface ReloadReport {
   readonly threadsAfter: number;
   readonly rssBeforeMb: number;
   readonly rssAfterMb: number;
-  /** What the front end keeps of each old generation, KB of heap. */
+  /** What the main thread keeps of each old generation, KB of heap. */
   readonly heapPerReloadKb: number;
 }
 

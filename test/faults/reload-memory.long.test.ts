@@ -24,5 +24,5 @@ test('50 reloads under concurrent calls, on node without tsx: memory returns to 
   assert.equal(report.reloads, 50);
   // A generation that stayed, with its threads, would be 10 MB and more for each reload.
   assert.ok(report.rssAfterMb < report.rssBeforeMb + 60, 'resident memory');
-  assert.ok(report.heapPerReloadKb < 200, 'heap of the front end for each reload');
+  assert.ok(report.heapPerReloadKb < 200, 'heap of the main thread for each reload');
 });

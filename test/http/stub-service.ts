@@ -1,7 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import { awaitVerdict } from '../../src/core/dispatch/await-verdict.ts';
 import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
-import { DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
+import { awaitVerdict, DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
 import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/core/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/core/dispatch/service.ts';

@@ -7,8 +7,7 @@ import {
   isInvalid,
   verified,
 } from '../../src/core/protocol/body.ts';
-import { scanEnvelope } from '../../src/core/protocol/quick.ts';
-import { readBody, readBytes } from '../../src/core/protocol/read.ts';
+import { readBody, readBytes, scanEnvelope } from '../../src/core/protocol/read.ts';
 import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
 import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';

@@ -1,5 +1,5 @@
+import type { CallObserver } from '../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
-import type { CallObserver } from '../../src/core/dispatch/observer.ts';
 import type { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../src/core/dispatch/streams/open-streams.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { frameBudgetUs, isDue, passUs } from '../../src/core/dispatch/queue/cost.ts';
-import { assign } from '../../src/core/workers/assignment.ts';
+import { frameBudgetUs, isDue, passUs } from '../../src/core/dispatch/queue/call-group.ts';
+import { assign } from '../../src/core/workers/pool.ts';
 import { seed } from '../seed.ts';
 
 interface Group {

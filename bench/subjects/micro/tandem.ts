@@ -1,6 +1,6 @@
 /** The function that the HTTP edge calls. It is synchronous where the call is. */
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { scanEnvelope } from '../../../src/core/protocol/quick.ts';
+import { scanEnvelope } from '../../../src/core/protocol/read.ts';
 import { Dispatcher } from '../../../src/index.ts';
 import router from '../procedures-inline.ts';
 import type { MicroSubject } from './contract.ts';

@@ -4,7 +4,6 @@ import { isThenable } from '../procedures/registration.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import type { Outcome } from '../protocol/reply.ts';
 
-/** Whether a request may go on. */
 export type Verdict =
   | { readonly refusal: undefined; readonly authText: string | undefined }
   | { readonly refusal: Outcome; readonly overload?: Overload };

@@ -27,7 +27,6 @@ export class BodyLease {
     this.#bytes = this.#bytes.subarray(0, length);
   }
 
-  /** Adds a holder. */
   hold(): this {
     this.#holders++;
     return this;

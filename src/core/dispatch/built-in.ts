@@ -7,10 +7,8 @@ import { unsubscribeNames } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
 import { ErrorCode, RpcError, standardError } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome, type Reply, resultOutcome } from '../protocol/reply.ts';
-import { type Call, parsedParams } from './call.ts';
-import { CallEnding } from './call-ending.ts';
+import { type Call, CallEnding, parsedParams, refusalBeforeStart } from './call.ts';
 import type { Executor } from './executor.ts';
-import { refusalBeforeStart } from './limit.ts';
 import type { RequestScope } from './scope.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
@@ -77,49 +75,38 @@ export function builtIn(
   introspection: boolean,
   { maxReplyBytes, observer }: CallEnding,
 ): BuiltIn | undefined {
+  const ending = new CallEnding(inlinePlace, maxReplyBytes, observer);
   const end = streams?.unsubscribe;
-  const executorOf = (answer: (params: unknown) => string): Executor =>
-    new BuiltInExecutor(answer, new CallEnding(inlinePlace, maxReplyBytes, observer));
   if (end !== undefined && (method === unsubscribe.name || unsubscribeNames(table).has(method))) {
-    const answer = (params: unknown): string => String(end(subscriptionOf(params)));
-    return { procedure: unsubscribe, executor: executorOf(answer) };
+    const executor = answeredBy((params) => String(end(subscriptionOf(params))), ending);
+    return { procedure: unsubscribe, executor };
   }
   if (method !== discoverName || !introspection) return undefined;
   const answer = (params: unknown): string => {
     discover().bindParams(params);
     return openRpcText(table);
   };
-  return { procedure: discover(), executor: executorOf(answer) };
+  return { procedure: discover(), executor: answeredBy(answer, ending) };
 }
 
-class BuiltInExecutor implements Executor {
-  readonly place = inlinePlace;
-  readonly takesUnparsed = false;
-  readonly #answer: (params: unknown) => string;
-  readonly #ending: CallEnding;
-
-  /** @param answer gives the JSON text of the result; throws an RpcError for wrong params */
-  constructor(answer: (params: unknown) => string, ending: CallEnding) {
-    this.#answer = answer;
-    this.#ending = ending;
-  }
-
-  execute(call: Call): Reply {
-    const began = clockMs();
-    const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return this.#ending.refuse(call, refusal);
-    const outcome = this.#outcome(call);
-    return this.#ending.finish(call, outcome, (clockMs() - began) * 1000);
-  }
-
-  #outcome(call: Call): Outcome {
+/** @param answer gives the JSON text of the result; throws an RpcError for wrong params */
+function answeredBy(answer: (params: unknown) => string, ending: CallEnding): Executor {
+  const outcomeOf = (call: Call): Outcome => {
     try {
-      return resultOutcome(this.#answer(parsedParams(call)));
+      return resultOutcome(answer(parsedParams(call)));
     } catch (error) {
       if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
       throw error;
     }
-  }
+  };
+  const execute = (call: Call): Reply => {
+    const began = clockMs();
+    const refusal = refusalBeforeStart(call.scope, began);
+    if (refusal !== undefined) return ending.refuse(call, refusal);
+    const outcome = outcomeOf(call);
+    return ending.finish(call, outcome, (clockMs() - began) * 1000);
+  };
+  return { place: inlinePlace, takesUnparsed: false, execute };
 }
 
 /**

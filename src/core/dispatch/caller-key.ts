@@ -24,24 +24,21 @@ const longestKey = 128;
  * no address is taken for a subject. Computed when it is first asked for, once a request.
  */
 export class CallerKeys {
-  readonly #keyOf: (scope: RequestScope) => string | undefined;
-  readonly #earlyKeyOf: (scope: RequestScope) => string | undefined;
+  readonly #keyOf: (scope: RequestScope, onFault: OnFault) => string | undefined;
+  readonly #onFault: OnFault;
 
   /**
-   * @param fairBy `auto` (`auth.sub`, or `auth` itself where it is a text or a number, else the address), `address`,
+   * @param fairBy `auto` (`auth.sub`, or `auth` itself if it is a text or a number, else the address), `address`,
    *   `auth.<member>`, `header:<name>`, or a function
    * @param onFault told of what a function throws; its callers go by their addresses
    */
-  constructor(fairBy: string | CallerKeyOf, onFault: (error: unknown) => void) {
-    this.#keyOf = toKeyOf(fairBy, onFault);
-    this.#earlyKeyOf = toKeyOf(fairBy, () => {});
+  constructor(fairBy: string | CallerKeyOf, onFault: OnFault) {
+    this.#keyOf = toKeyOf(fairBy);
+    this.#onFault = onFault;
   }
 
   keyOf(scope: RequestScope): string {
-    if (scope.callerKey === undefined) {
-      const key = this.#keyOf(scope) ?? addressKey(scope.remoteAddress);
-      scope.callerKey = shortened(key);
-    }
+    scope.callerKey ??= this.#shortKeyOf(scope, this.#onFault);
     return scope.callerKey;
   }
 
@@ -51,30 +48,35 @@ export class CallerKeys {
    */
   earlyKeyOf(scope: RequestScope): string {
     if (scope.callerKey !== undefined || scope.authText !== undefined) return this.keyOf(scope);
-    return shortened(this.#earlyKeyOf(scope) ?? addressKey(scope.remoteAddress));
+    return this.#shortKeyOf(scope, () => {});
+  }
+
+  #shortKeyOf(scope: RequestScope, onFault: OnFault): string {
+    const key = this.#keyOf(scope, onFault) ?? addressKey(scope.remoteAddress);
+    return key.length <= longestKey
+      ? key
+      : `#${createHash('sha256').update(key).digest('base64url')}`;
   }
 }
 
+type OnFault = (error: unknown) => void;
+
 function toKeyOf(
   fairBy: string | CallerKeyOf,
-  onFault: (error: unknown) => void,
-): (scope: RequestScope) => string | undefined {
-  if (typeof fairBy === 'function') return (scope) => keyBy(fairBy, scope, onFault);
+): (scope: RequestScope, onFault: OnFault) => string | undefined {
+  if (typeof fairBy === 'function') return (scope, onFault) => keyBy(fairBy, scope, onFault);
   if (fairBy === 'address') return () => undefined;
   if (fairBy.startsWith('header:')) {
-    // It is there only where a trusted proxy sent it.
+    // It is there only if a trusted proxy sent it.
     return ({ callerHeader }) => (callerHeader === undefined ? undefined : `h${callerHeader}`);
   }
   if (fairBy === 'auto') return ({ authText }) => subjectKey(authText);
   const member = fairBy.slice('auth.'.length);
-  return ({ authText }) => memberKey(authText, member);
+  return ({ authText }) =>
+    authText === undefined ? undefined : memberOf(JSON.parse(authText), member);
 }
 
-function keyBy(
-  of: CallerKeyOf,
-  scope: RequestScope,
-  onFault: (error: unknown) => void,
-): string | undefined {
+function keyBy(of: CallerKeyOf, scope: RequestScope, onFault: OnFault): string | undefined {
   try {
     const key: unknown = of(callerOf(scope));
     if (key === undefined) return undefined;
@@ -87,11 +89,7 @@ function keyBy(
 }
 
 /** The weight that a function gives a caller; 1 where the function fails. */
-export function weightBy(
-  of: CallerWeightOf,
-  scope: RequestScope,
-  onFault: (error: unknown) => void,
-): number {
+export function weightBy(of: CallerWeightOf, scope: RequestScope, onFault: OnFault): number {
   try {
     const weight: unknown = of(callerOf(scope));
     if (typeof weight === 'number' && weight > 0) return weight;
@@ -111,10 +109,6 @@ function subjectKey(authText: string | undefined): string | undefined {
   if (authText === undefined) return undefined;
   const auth: unknown = JSON.parse(authText);
   return plainKey(auth) ?? memberOf(auth, 'sub');
-}
-
-function memberKey(authText: string | undefined, member: string): string | undefined {
-  return authText === undefined ? undefined : memberOf(JSON.parse(authText), member);
 }
 
 function memberOf(auth: unknown, member: string): string | undefined {
@@ -146,10 +140,4 @@ function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
     .join(':');
-}
-
-function shortened(key: string): string {
-  return key.length <= longestKey
-    ? key
-    : `#${createHash('sha256').update(key).digest('base64url')}`;
 }

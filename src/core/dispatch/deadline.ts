@@ -1,5 +1,10 @@
 import { clockMs } from '../base/clock.ts';
 import { longestDelayMs } from '../base/timer.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import { errorOutcome, type Outcome } from '../protocol/reply.ts';
+import type { Verdict } from './authenticate.ts';
+import { cancelledOutcome } from './call.ts';
+import type { RequestScope } from './scope.ts';
 
 /** Something that must end by a certain time. */
 export interface Deadline {
@@ -39,7 +44,6 @@ export class DeadlineSweep {
     this.#entries.delete(entry);
   }
 
-  /** Ends everything that has not ended. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -72,4 +76,170 @@ export class DeadlineSweep {
     // An expiry may have added a deadline and set the timer for it.
     if (earliest < this.#timerAt) this.#schedule(earliest);
   }
+}
+
+/** A look that comes this many intervals late shows that this thread was held up. */
+const stalledTimes = 3;
+
+/** Looks at calls in flight at regular intervals. Stops its timer while there are none. */
+export class Sweep {
+  readonly #everyMs: number;
+  readonly #look: (now: number) => boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+
+  /** @param look returns whether there is anything left to look at */
+  constructor(everyMs: number, look: (now: number) => boolean) {
+    this.#everyMs = everyMs;
+    this.#look = look;
+  }
+
+  wake(): void {
+    if (this.#timer !== undefined) return;
+    this.#lookedAt = clockMs();
+    this.#timer = setInterval(() => this.#onTime(), this.#everyMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** After a stall of this thread, results that came meanwhile are read first: their calls may have ended in time. */
+  #onTime(): void {
+    const now = clockMs();
+    const isLate = now - this.#lookedAt > this.#everyMs * stalledTimes;
+    this.#lookedAt = now;
+    if (isLate) setImmediate(() => this.#lookNow());
+    else this.#lookNow();
+  }
+
+  #lookNow(): void {
+    if (!this.#look(clockMs())) this.stop();
+  }
+}
+
+/**
+ * Counts what still runs on one thread although nobody waits for it: calls whose callers have left or that were answered
+ * at their deadline, and generators that were told to end.
+ */
+export class OrphanCounts {
+  readonly #limit: number;
+  readonly #byProcedure = new Map<string, number>();
+  #total = 0;
+  #overdue = 0;
+  /** Kept as a field: the main thread reads it for each call. */
+  #isFull = false;
+
+  /** @param limit with so many the thread takes no more calls of their procedures */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Calls among them that were answered at their deadline. */
+  get overdue(): number {
+    return this.#overdue;
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Whether the thread takes no more calls of a procedure: it is full, and the procedure has a part in that. */
+  isFullOf(procedure: string): boolean {
+    return this.#isFull && this.#byProcedure.has(procedure);
+  }
+
+  add(procedure: string): void {
+    this.#change(procedure, 1);
+  }
+
+  /** Counts something until it has ended; undefined: it has. */
+  addUntil(procedure: string, ended: Promise<unknown> | undefined): void {
+    if (ended === undefined) return;
+    this.add(procedure);
+    void ended.then(() => this.remove(procedure));
+  }
+
+  addOverdue(procedure: string): void {
+    this.add(procedure);
+    this.#overdue++;
+  }
+
+  remove(procedure: string): void {
+    this.#change(procedure, -1);
+  }
+
+  removeOverdue(procedure: string): void {
+    this.remove(procedure);
+    this.#overdue--;
+  }
+
+  #change(procedure: string, change: 1 | -1): void {
+    const count = (this.#byProcedure.get(procedure) ?? 0) + change;
+    if (count === 0) this.#byProcedure.delete(procedure);
+    else this.#byProcedure.set(procedure, count);
+    this.#total += change;
+    this.#isFull = this.#total >= this.#limit;
+  }
+}
+
+/**
+ * Waits for the verdict on the caller of a request, as `refusalWithin` waits.
+ *
+ * @returns why nothing of the request runs; undefined: it may run, and its scope knows who calls. Synchronous where
+ *   the verdict is there. Never rejects.
+ */
+export function awaitVerdict(
+  scope: RequestScope,
+  verdict: Verdict | Promise<Verdict>,
+  deadlines: DeadlineSweep,
+): Outcome | undefined | Promise<Outcome | undefined> {
+  if (!(verdict instanceof Promise)) return read(scope, verdict);
+  const refusal = verdict.then((value) => read(scope, value));
+  return refusalWithin(scope, refusal, deadlines);
+}
+
+/**
+ * Waits for what must be known before a request may run: until the request's deadline, until the caller leaves, or until
+ * the service ends.
+ *
+ * @returns why nothing of the request runs; undefined: it may run. Rejects where `refusal` rejects first
+ */
+export function refusalWithin(
+  scope: RequestScope,
+  refusal: Promise<Outcome | undefined>,
+  deadlines: DeadlineSweep,
+): Promise<Outcome | undefined> {
+  return new Promise((resolve, reject) => {
+    const settle = (found: Outcome | undefined): void => {
+      deadlines.delete(deadline);
+      scope.removeListener(cancel);
+      resolve(found);
+    };
+    const cancel = { onCancelled: () => settle(cancelledOutcome) };
+    const { timeoutMs } = scope;
+    const deadline = {
+      at: scope.expiresAt,
+      expire: () => settle(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs })),
+      shutdown: cancel.onCancelled,
+    };
+    deadlines.add(deadline);
+    scope.addListener(cancel);
+    if (scope.cancelled) cancel.onCancelled();
+    refusal.then(settle, (error: unknown) => {
+      reject(error);
+      settle(undefined);
+    });
+  });
+}
+
+function read(scope: RequestScope, verdict: Verdict): Outcome | undefined {
+  if (verdict.refusal !== undefined) return verdict.refusal;
+  scope.authText = verdict.authText;
+  return undefined;
 }

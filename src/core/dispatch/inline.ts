@@ -2,32 +2,35 @@ import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { runningCode } from '../base/running-code.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
-import { type InvokeOptions, invoke, sourceOf } from '../procedures/invoke.ts';
+import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
 import { largeReply, type Outcome, type Reply } from '../protocol/reply.ts';
-import { type Call, parsedParams } from './call.ts';
-import { CallEnding } from './call-ending.ts';
-import type { CallTrail } from './call-trail.ts';
-import type { Deadline, DeadlineSweep } from './deadline.ts';
-import type { Executor, ExecutorFigures } from './executor.ts';
-import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import {
+  type Call,
+  CallEnding,
+  type CallObserver,
   cancelled,
   deadlineExceeded,
   lostCall,
+  neverRan,
+  notTimed,
   overloaded,
+  parsedParams,
   type Refusal,
   refusalBeforeStart,
   type TimeLimit,
+  type Timing,
   timeLimit,
-} from './limit.ts';
-import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
-import type { OrphanCounts } from './orphans.ts';
+} from './call.ts';
+import type { Blocker, CallTrail } from './call-trail.ts';
+import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
+import type { Executor, ExecutorFigures } from './executor.ts';
+import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import type { CancelListener } from './scope.ts';
 import type { StreamSink } from './streams/contract.ts';
-import { Generators } from './streams/generators.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
+import { type Runnable, RunQueue, type RunWatch, ranBy, StreamRun } from './streams/stream-run.ts';
 
 export interface InlineOptions extends InvokeOptions {
   readonly timeoutMs: number;
@@ -47,8 +50,11 @@ export class InlineHost implements ExecutorFigures, CallHost {
   readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
-  readonly generators: Generators;
   readonly orphans: OrphanCounts;
+  readonly #streams: OpenStreams;
+  readonly #pieces: PieceWatch | undefined;
+  /** Of the generators of this thread. */
+  readonly #queue: RunQueue;
   readonly largeReplies = new OnePerTurn();
   /** Calls that wait. */
   inFlight = 0;
@@ -70,16 +76,90 @@ export class InlineHost implements ExecutorFigures, CallHost {
     this.openOptions = { ...options, showsFaults: true };
     this.deadlines = deadlines;
     this.orphans = orphans;
-    this.generators = new Generators(streams, orphans, this.place, options.maxReplyBytes, watch);
+    this.#streams = streams;
+    this.#pieces = watch && new PieceWatch(watch);
+    this.#queue = new RunQueue(this.#pieces);
     this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
+  }
+
+  /**
+   * Opens the stream of a call whose handler has given an iterator.
+   *
+   * @param owner is told if the generator holds the thread
+   * @returns the reply of the call, or why it has none: the iterator is closed then
+   */
+  open(
+    call: Call,
+    sink: StreamSink,
+    context: LazyContext,
+    source: ValueSource,
+    owner: Blocker,
+  ): { readonly reply: Reply } | { readonly refusal: Refusal } {
+    const onLeft = (ended: Promise<unknown> | undefined): void =>
+      this.orphans.addUntil(call.procedure.name, ended);
+    const gone = this.isClosed || call.scope.cancelled;
+    const refusal = gone ? cancelled : this.#streams.refusalOf(call.scope);
+    if (refusal !== undefined) {
+      context.abort(standardError(refusal.code, refusal.data));
+      onLeft(source.close());
+      return { refusal };
+    }
+    const stream = this.#streams.add(call, sink, this.place);
+    const { trace } = call;
+    // The span of the call is the current one while its generator runs, too.
+    const traced = trace === undefined ? source : ranBy(source, (part) => trace.run(part));
+    const { maxReplyBytes } = this.options;
+    const run = new StreamRun(traced, context, stream, maxReplyBytes, this.#queue, 0, onLeft);
+    stream.producer = run;
+    this.#pieces?.follow(run, owner);
+    return { reply: sink.opened(stream) };
   }
 
   /** From here on nothing starts; what waits is ended through its deadline. */
   close(): void {
     this.isClosed = true;
     this.largeReplies.runAll();
+  }
+}
+
+/** Finds inline generators that hold this thread, in one piece or piece by piece. */
+class PieceWatch implements RunWatch {
+  readonly #watch: FrontEndWatch;
+  readonly #owners = new WeakMap<Runnable, Blocker>();
+  #owner: Blocker | undefined;
+  /** A generator is closed within its own piece. */
+  #depth = 0;
+  #from = 0;
+  #lag = 0;
+  #claimed = 0;
+  #outer = 0;
+
+  constructor(watch: FrontEndWatch) {
+    this.#watch = watch;
+  }
+
+  /** @param owner is told if the generator of `run` holds the thread */
+  follow(run: Runnable, owner: Blocker): void {
+    this.#owners.set(run, owner);
+  }
+
+  enter(run: Runnable, now: number): void {
+    this.#owner = this.#owners.get(run);
+    const outer = runningCode.enter(this.#owner?.slot ?? 0);
+    if (this.#depth++ === 0) this.#outer = outer;
+    this.#from = now;
+    this.#lag = this.#watch.lagAt(now);
+    this.#claimed = this.#watch.claimedMs;
+  }
+
+  leave(): void {
+    if (--this.#depth === 0) runningCode.leave(this.#outer);
+    const owner = this.#owner;
+    if (owner !== undefined) {
+      this.#watch.endedPiece(owner, this.#from, this.#lag, this.#claimed);
+    }
   }
 }
 
@@ -134,7 +214,6 @@ const followedCalls = 20;
 export class InlineExecutor implements Executor, Suspect {
   readonly place = inlinePlace;
   readonly takesUnparsed = false;
-  /** See {@link Suspect}. */
   readonly slot: number;
   readonly #host: InlineHost;
   readonly #ending: CallEnding;
@@ -145,7 +224,6 @@ export class InlineExecutor implements Executor, Suspect {
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
   readonly #onBlocked: ((ms: number) => void) | undefined;
-  /** See {@link Suspect}. */
   waiting = 0;
   leftAt = 0;
   /** Calls to come that leave a trail. */
@@ -210,18 +288,15 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#host.orphans;
   }
 
-  /** See {@link Suspect}. */
   onBlocked(ms: number): void {
     this.#toFollow = followedCalls;
     this.#onBlocked?.(ms);
   }
 
-  /** See {@link Suspect}. */
   follow(): void {
     this.#toFollow = followedCalls;
   }
 
-  /** No call will come. */
   close(): void {
     this.#watch?.delete(this);
   }
@@ -273,7 +348,6 @@ export class InlineExecutor implements Executor, Suspect {
     });
   }
 
-  /** Called when a waiting call has ended. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
     const { call, context } = waiting;
     const runUs = this.#leave(waiting);
@@ -281,7 +355,6 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#finish(call, context, outcome, runUs, waitUs);
   }
 
-  /** Called when a waiting call must be answered before it has ended. */
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
@@ -297,29 +370,16 @@ export class InlineExecutor implements Executor, Suspect {
     runUs: number,
     waitUs: number,
   ): Reply {
-    if (call.sink !== undefined) {
-      return this.#open(call, call.sink, context, outcome, runUs, waitUs);
+    const { sink } = call;
+    const source = sink === undefined ? undefined : sourceOf(outcome);
+    if (sink !== undefined && source !== undefined) {
+      const opening = this.#host.open(call, sink, context, source, this);
+      return 'refusal' in opening
+        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
+        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
     }
-    this.#hasLargeReplies = outcome.text.length > largeReply;
+    if (sink === undefined) this.#hasLargeReplies = outcome.text.length > largeReply;
     return this.#ending.finish(call, outcome, runUs, waitUs);
-  }
-
-  /** The handler of a call that streams has given an iterator, or failed. */
-  #open(
-    call: Call,
-    sink: StreamSink,
-    context: LazyContext,
-    outcome: Outcome,
-    runUs: number,
-    waitUs: number,
-  ): Reply {
-    const source = sourceOf(outcome);
-    if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
-    const { generators, isClosed } = this.#host;
-    const opening = generators.open(call, sink, context, source, this, isClosed);
-    return 'refusal' in opening
-      ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
-      : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
   }
 
   /** How long it ran, microseconds. */

@@ -8,11 +8,19 @@ import {
   isInvalid,
   largeBatch,
   largeBody,
+  type ReadLimits,
   unreadableBody,
 } from '../protocol/body.ts';
 import { ErrorCode } from '../protocol/errors.ts';
-import { type ScannedEnvelope, scanEnvelope, scanLargeEnvelope } from '../protocol/quick.ts';
-import { decodeUtf8, readBody, readBytes, readPayload } from '../protocol/read.ts';
+import {
+  decodeUtf8,
+  readBody,
+  readBytes,
+  readPayload,
+  type ScannedEnvelope,
+  scanEnvelope,
+  scanLargeEnvelope,
+} from '../protocol/read.ts';
 import {
   cappedReply,
   errorReply,
@@ -25,17 +33,62 @@ import {
 } from '../protocol/reply.ts';
 import { exceedsDepth } from '../protocol/syntax.ts';
 import { builtIn } from './built-in.ts';
-import { type Call, exceedsBytes, unparsed } from './call.ts';
-import { CallEnding } from './call-ending.ts';
+import {
+  type Call,
+  CallEnding,
+  type CallObserver,
+  cancelled,
+  exceedsBytes,
+  limitExceeded,
+  neverRan,
+  overloaded,
+  type Refusal,
+  unparsed,
+} from './call.ts';
 import type { Executor } from './executor.ts';
-import { limitExceeded, overloaded } from './limit.ts';
-import { type CallObserver, neverRan } from './observer.ts';
-import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
-import type { StreamSink } from './streams/contract.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
-import { CollectingExecutor } from './streams/readers.ts';
+import { collecting } from './streams/readers.ts';
+
+/** The procedures and executors one request uses from its first call to its last. */
+export interface Routing {
+  readonly table: ReadonlyMap<string, Procedure>;
+  /** Whether procedures may exist that the table lacks: other machines have not told yet what they serve. */
+  readonly isIncomplete: boolean;
+  /** The streams that calls of this routing have opened. */
+  readonly streams: OpenStreams;
+  executorFor(procedure: Procedure): Executor;
+}
+
+export interface KernelLimits extends ReadLimits {
+  readonly maxReplyBytes: number;
+  /** Of the params of a call that runs on this thread, as they came. */
+  readonly maxInlineParamsBytes: number;
+  /** Whether `rpc.discover` is answered. */
+  readonly introspection: boolean;
+  /** Calls of one batch that run at a time; 1: strictly one after another. */
+  readonly batchConcurrency: number;
+  /** Whether neighbours in a batch that are readOnly run at the same time. */
+  readonly overlapReads: boolean;
+}
+
+/** What the calls of one request have in common. */
+interface Request {
+  /** The body; undefined: the payload came parsed. */
+  readonly source: string | Uint8Array | undefined;
+  readonly scope: RequestScope;
+  readonly routing: Routing;
+  readonly isAlone: boolean;
+  /** Characters that may still be compared to suggest a method. */
+  readonly suggestions: { left: number };
+}
+
+/** Characters compared for all suggestions of one request: about half a millisecond. */
+const suggestionSteps = 50_000;
+
+/** Why a stream is not given to a caller that reads replies only. */
+const notRead = 'it streams: accept text/event-stream, or use WebSocket';
 
 /**
  * Turns a body into its reply: reads the envelope, finds the procedure, places the call, keeps a batch in order.
@@ -44,7 +97,6 @@ import { CollectingExecutor } from './streams/readers.ts';
 export class Kernel {
   readonly #limits: KernelLimits;
   readonly #current: () => Routing;
-  readonly #observer: CallObserver | undefined;
   /** Ends calls that come to no executor. */
   readonly #unplaced: CallEnding;
   readonly #onBatch: ((scope: RequestScope, calls: number) => void) | undefined;
@@ -62,7 +114,6 @@ export class Kernel {
     this.#onBatch = onBatch;
     this.#limits = limits;
     this.#current = current;
-    this.#observer = observer;
     this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
@@ -132,18 +183,7 @@ export class Kernel {
         }
         const params = executor.takesUnparsed ? unparsed : this.#parseParams(text, quick);
         if (params !== unparsed) {
-          const { id, start, end } = quick;
-          const trace = scope.trace?.call(procedure.name, id);
-          return executor.execute({
-            procedure,
-            id,
-            params,
-            source: text,
-            start,
-            end,
-            scope,
-            trace,
-          });
+          return executor.execute(toCall(procedure, quick, params, text, scope));
         }
       }
     }
@@ -170,18 +210,20 @@ export class Kernel {
     scope: RequestScope,
     routing: Routing,
   ): Reply | Promise<Reply> {
+    const suggestions = { left: suggestionSteps };
     switch (body.kind) {
       case 'reply':
-        this.#observer?.onRefused(body.code, undefined, undefined, scope);
+        this.#unplaced.observer?.onRefused(body.code, undefined, undefined, scope);
         return body.reply;
       case 'single': {
-        const step = this.#plan(source, scope, routing, true).toStep(body.entry);
+        const request = { source, scope, routing, isAlone: true, suggestions };
+        const step = this.#toStep(body.entry, request);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
         this.#onBatch?.(scope, body.entries.length);
-        const plan = this.#plan(source, scope, routing, false);
-        const steps = body.entries.map((entry) => plan.toStep(entry));
+        const request = { source, scope, routing, isAlone: false, suggestions };
+        const steps = body.entries.map((entry) => this.#toStep(entry, request));
         const { batchConcurrency, overlapReads } = this.#limits;
         const replies =
           batchConcurrency === 1
@@ -192,20 +234,100 @@ export class Kernel {
     }
   }
 
-  #plan(
-    source: string | Uint8Array | undefined,
-    scope: RequestScope,
-    routing: Routing,
-    isAlone: boolean,
-  ): Plan {
-    return new Plan(source, scope, routing, this.#limits, this.#unplaced, isAlone);
+  /** Decides where a call of a request runs. The calls of a batch are placed before the first of them runs. */
+  #toStep(entry: Envelope | InvalidEnvelope, request: Request): Step {
+    const { scope, routing, source } = request;
+    if (isInvalid(entry)) {
+      this.#unplaced.observer?.onRefused(entry.code, undefined, entry.id, scope);
+      return { call: undefined, reply: errorReply(entry.id, entry.code) };
+    }
+    const { method, id, params, paramsStart: start, paramsEnd: end } = entry;
+    let procedure = routing.table.get(method);
+    let executor: Executor;
+    if (procedure === undefined) {
+      const { introspection } = this.#limits;
+      const found = builtIn(method, routing.table, scope, introspection, this.#unplaced);
+      if (found === undefined) return this.#toUnknown(entry, request);
+      ({ procedure, executor } = found);
+    } else {
+      executor = routing.executorFor(procedure);
+    }
+    const trace = scope.trace?.call(method, id);
+    const call = { procedure, id, params, source, start, end, scope, trace };
+    const step = this.#withParams(call, executor);
+    if (procedure.stream === undefined || step.call === undefined) return step;
+    return this.#toStreamStep(step, procedure.stream, request);
+  }
+
+  #toUnknown({ method, id }: Envelope, { scope, routing, suggestions }: Request): Step {
+    const { observer } = this.#unplaced;
+    if (routing.isIncomplete) {
+      // A member that serves the method may come yet. Until then there is nobody with whom the call could wait.
+      const { code, data, overload } = overloaded('queue');
+      observer?.onOverloaded?.(overload, scope);
+      observer?.onRefused(code, method, id, scope);
+      return { call: undefined, reply: id === undefined ? undefined : errorReply(id, code, data) };
+    }
+    observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
+    if (id === undefined) return { call: undefined, reply: undefined };
+    const didYouMean = suggest(method, routing.table.keys(), suggestions);
+    const data = didYouMean === undefined ? { method } : { method, didYouMean };
+    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
+  }
+
+  #withParams(call: Call, executor: Executor): Step {
+    if (call.source === undefined) {
+      if (call.params === undefined || !executor.takesUnparsed) return { call, executor };
+      // The params of a parsed payload become text at once: their owner may change them later.
+      const text = jsonOf(call.params);
+      if (text !== undefined) {
+        return { call: { ...call, source: text, start: 0, end: text.length }, executor };
+      }
+      const code = ErrorCode.InvalidRequest;
+      // The params make this no valid request, so it is answered even if it has no id.
+      const error = errorReply(call.id ?? 'null', code);
+      return { call: undefined, reply: this.#unplaced.pass(call, error, code, neverRan) };
+    }
+    const { maxInlineParamsBytes: limit } = this.#limits;
+    if (executor.takesUnparsed || call.start === -1 || !exceedsBytes(call, limit)) {
+      return { call, executor };
+    }
+    return { call: undefined, reply: this.#unplaced.refuse(call, limitExceeded(limit)) };
+  }
+
+  /**
+   * The step of a call whose procedure streams: with the sink of its reader; collected into an array, if nobody can read
+   * the stream and the procedure allows that; else refused. A notification has no reader: it does not run.
+   */
+  #toStreamStep(
+    { call, executor }: Extract<Step, { readonly call: Call }>,
+    { collect }: StreamRules,
+    { scope, routing, isAlone }: Request,
+  ): Step {
+    const refuse = (refusal: Refusal): Step => ({
+      call: undefined,
+      reply: this.#unplaced.refuse(call, refusal),
+    });
+    if (call.id === undefined) return refuse({ code: ErrorCode.MethodNotFound });
+    const refusal = routing.streams.refusalOf(scope);
+    if (refusal !== undefined) return refuse(refusal);
+    const accepted = scope.streams?.accept(call, isAlone);
+    if (accepted === undefined) {
+      if (collect) {
+        return { call, executor: collecting(executor, this.#limits.maxReplyBytes) };
+      }
+      const data = { method: call.procedure.name, reason: notRead };
+      return refuse({ code: ErrorCode.MethodNotFound, data });
+    }
+    if ('opened' in accepted) return { call: { ...call, sink: accepted }, executor };
+    const text = replyText(call.id, accepted);
+    return { call: undefined, reply: this.#unplaced.pass(call, text, accepted.code, neverRan) };
   }
 }
 
 /**
  * Whether the quick reading knows for certain that the call has an id or has none. What looks like a notification may
- * have an id behind its params, which the quick reader could not read. A worker would read it; but this side answers
- * where there is no worker.
+ * have an id after its params, which the quick reader could not read.
  */
 function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
@@ -228,8 +350,16 @@ function unparsedCall(
   source: string | Uint8Array,
   scope: RequestScope,
 ): Call {
-  const { id, start, end } = quick;
-  const params = start === -1 ? undefined : unparsed;
+  return toCall(procedure, quick, quick.start === -1 ? undefined : unparsed, source, scope);
+}
+
+function toCall(
+  procedure: Procedure,
+  { id, start, end }: ScannedEnvelope,
+  params: unknown,
+  source: string | Uint8Array,
+  scope: RequestScope,
+): Call {
   const trace = scope.trace?.call(procedure.name, id);
   return { procedure, id, params, source, start, end, scope, trace };
 }
@@ -292,123 +422,7 @@ function replyTo(id: string, outcome: Outcome, { maxReplyBytes }: KernelLimits):
   return cappedReply(id, outcome, maxReplyBytes);
 }
 
-/** Characters compared for all suggestions of one request: about half a millisecond. */
-const suggestionSteps = 50_000;
-
-/**
- * Decides where the calls of one request run, before the first of them runs. The work for
- * suggestions has one bound for all calls of the request.
- */
-class Plan {
-  readonly #source: string | Uint8Array | undefined;
-  readonly #scope: RequestScope;
-  readonly #routing: Routing;
-  readonly #limits: KernelLimits;
-  readonly #unplaced: CallEnding;
-  readonly #isAlone: boolean;
-  readonly #suggestions = { left: suggestionSteps };
-
-  /**
-   * @param source the body; undefined for a payload that came parsed
-   * @param unplaced ends the calls that come to no executor
-   * @param isAlone the request is no batch
-   */
-  constructor(
-    source: string | Uint8Array | undefined,
-    scope: RequestScope,
-    routing: Routing,
-    limits: KernelLimits,
-    unplaced: CallEnding,
-    isAlone: boolean,
-  ) {
-    this.#isAlone = isAlone;
-    this.#source = source;
-    this.#scope = scope;
-    this.#routing = routing;
-    this.#limits = limits;
-    this.#unplaced = unplaced;
-  }
-
-  toStep(entry: Envelope | InvalidEnvelope): Step {
-    if (isInvalid(entry)) {
-      this.#unplaced.observer?.onRefused(entry.code, undefined, entry.id, this.#scope);
-      return { call: undefined, reply: errorReply(entry.id, entry.code) };
-    }
-    const { method, id, params, paramsStart: start, paramsEnd: end } = entry;
-    const { table } = this.#routing;
-    const procedure = table.get(method);
-    if (procedure === undefined) return this.#toBuiltIn(entry);
-    const source = this.#source;
-    const executor = this.#routing.executorFor(procedure);
-    const trace = this.#scope.trace?.call(procedure.name, id);
-    const call = { procedure, id, params, source, start, end, scope: this.#scope, trace };
-    return this.#place(call, executor);
-  }
-
-  /** Plans a method that no registered procedure has: a built-in one, or an unknown one. */
-  #toBuiltIn({ method, id, params, paramsStart: start, paramsEnd: end }: Envelope): Step {
-    const { table } = this.#routing;
-    const scope = this.#scope;
-    const { introspection } = this.#limits;
-    const found = builtIn(method, table, scope, introspection, this.#unplaced);
-    if (found !== undefined) {
-      const { procedure, executor } = found;
-      const trace = scope.trace?.call(method, id);
-      const call = { procedure, id, params, source: this.#source, start, end, scope, trace };
-      return this.#place(call, executor);
-    }
-    // A member that serves it may come yet: until then there is nobody with whom it could wait.
-    const refusal = this.#routing.isIncomplete ? overloaded('queue') : undefined;
-    const code = refusal?.code ?? ErrorCode.MethodNotFound;
-    const { observer } = this.#unplaced;
-    if (refusal !== undefined) observer?.onOverloaded?.('queue', scope);
-    observer?.onRefused(code, method, id, scope);
-    if (id !== undefined && refusal !== undefined) {
-      return { call: undefined, reply: errorReply(id, code, refusal.data) };
-    }
-    if (id === undefined) return { call: undefined, reply: undefined };
-    const didYouMean = suggest(method, table.keys(), this.#suggestions);
-    const data = didYouMean === undefined ? { method } : { method, didYouMean };
-    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
-  }
-
-  #place(call: Call, executor: Executor): Step {
-    const step = this.#withParams(call, executor);
-    if (call.procedure.stream === undefined || step.call === undefined) return step;
-    const { streams } = this.#routing;
-    return toStreamStep(step, call.procedure.stream, streams, this.#isAlone, this.#unplaced);
-  }
-
-  #withParams(call: Call, executor: Executor): Step {
-    if (this.#source === undefined) {
-      return call.params !== undefined && executor.takesUnparsed
-        ? this.#withText(call, executor)
-        : { call, executor };
-    }
-    const { maxInlineParamsBytes: limit } = this.#limits;
-    if (executor.takesUnparsed || call.start === -1 || !exceedsBytes(call, limit)) {
-      return { call, executor };
-    }
-    return { call: undefined, reply: this.#unplaced.refuse(call, limitExceeded(limit)) };
-  }
-
-  /** Turns the params of a parsed payload into text at once: their owner may change them later. */
-  #withText(call: Call, executor: Executor): Step {
-    const text = jsonOf(call.params);
-    if (text === undefined) {
-      const code = ErrorCode.InvalidRequest;
-      // The params make this no valid request, so it is answered even where it has no id.
-      const error = errorReply(call.id ?? 'null', code);
-      return { call: undefined, reply: this.#unplaced.pass(call, error, code, neverRan) };
-    }
-    return { call: { ...call, source: text, start: 0, end: text.length }, executor };
-  }
-}
-
-/**
- * JSON text of the params; undefined where JSON can't hold them, or where a toJSON makes them neither object nor
- * array.
- */
+/** undefined: JSON can't hold the params, or a toJSON makes them neither object nor array. */
 function jsonOf(params: unknown): string | undefined {
   try {
     const text: string | undefined = JSON.stringify(params);
@@ -418,44 +432,23 @@ function jsonOf(params: unknown): string | undefined {
   }
 }
 
-/** Why a stream is not given to a caller that reads replies only. */
-const reason = 'it streams: accept text/event-stream, or use WebSocket';
-
-/**
- * The step of a call whose procedure streams: with the sink of its reader; collected into an array, where nobody can read
- * the stream and the procedure allows that; else refused. A notification has no reader: it does not run.
- *
- * @param streams those that are open
- * @param isAlone the request is no batch
- * @param unplaced reports the call that does not run
- */
-function toStreamStep(
-  step: { readonly call: Call; readonly executor: Executor },
-  { collect }: StreamRules,
-  streams: OpenStreams,
-  isAlone: boolean,
-  unplaced: CallEnding,
-): Step {
-  const { call, executor } = step;
-  if (call.id === undefined) {
-    return { call: undefined, reply: unplaced.refuse(call, { code: ErrorCode.MethodNotFound }) };
-  }
-  const refusal = streams.refusalOf(call.scope);
-  if (refusal !== undefined) return { call: undefined, reply: unplaced.refuse(call, refusal) };
-  const accepted = call.scope.streams?.accept(call, isAlone);
-  if (accepted === undefined) {
-    if (collect) {
-      return { call, executor: new CollectingExecutor(executor, unplaced.maxReplyBytes) };
-    }
-    const data = { method: call.procedure.name, reason };
-    const reply = unplaced.refuse(call, { code: ErrorCode.MethodNotFound, data });
-    return { call: undefined, reply };
-  }
-  if (isSink(accepted)) return { call: { ...call, sink: accepted }, executor };
-  const text = replyText(call.id, accepted);
-  return { call: undefined, reply: unplaced.pass(call, text, accepted.code, neverRan) };
+/** The executor of a service that has ended: each call is answered as cancelled before it ran. */
+export function closedExecutor(observer: CallObserver | undefined): Executor {
+  // A refusal is short: no bound on replies is near it.
+  const ending = new CallEnding(noPlace, Number.POSITIVE_INFINITY, observer);
+  return {
+    place: noPlace,
+    takesUnparsed: true,
+    execute: (call) => ending.refuse(call, cancelled),
+  };
 }
 
-function isSink(accepted: StreamSink | Outcome): accepted is StreamSink {
-  return 'opened' in accepted;
+/** What a service serves after its end. */
+export function closedRouting(
+  table: ReadonlyMap<string, Procedure>,
+  streams: OpenStreams,
+  observer: CallObserver | undefined,
+): Routing {
+  const executor = closedExecutor(observer);
+  return { table, isIncomplete: false, streams, executorFor: () => executor };
 }

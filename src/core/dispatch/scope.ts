@@ -3,7 +3,6 @@ import type { RequestFacts } from '../procedures/lazy-context.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-lease.ts';
-import type { RateNotice } from './quota/rate-limit.ts';
 import type { Account, Holder, Share } from './share.ts';
 import type { StreamHost } from './streams/contract.ts';
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
@@ -20,8 +19,16 @@ export interface ScopeFacts {
   /** W3C Trace Context as the caller sent it; ignored where it is invalid. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** See {@link RequestScope.showsFaults}. */
   readonly showsFaults?: boolean | undefined;
+}
+
+/** What a reply says of the limit (draft-ietf-httpapi-ratelimit-headers). */
+export interface RateNotice {
+  /** Calls that may be taken at once, in so many seconds again. */
+  readonly quota: number;
+  readonly windowSeconds: number;
+  readonly left: number;
+  readonly resetMs: number;
 }
 
 /** Called once when the caller has gone. */
@@ -35,7 +42,6 @@ export interface CallWatcher {
   onCallEnd(code: number, runUs: number): void;
 }
 
-/** The value of `headers` where none were sent. */
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 const noFacts: ScopeFacts = Object.freeze({});
@@ -53,7 +59,8 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   readonly #facts: ScopeFacts;
   #timeoutMs: number | undefined;
   #cancelled = false;
-  #authText: string | undefined;
+  /** What is known of the caller, JSON text; undefined: `authenticate` said nothing. */
+  authText: string | undefined;
   #headersText: string | undefined;
   /** What `authenticate` says of the caller, or the promise of it; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
@@ -75,7 +82,6 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   account: Account | undefined;
   /** Set by a transport whose requests are single calls. */
   watcher: CallWatcher | undefined;
-  /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
 
@@ -106,19 +112,6 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
 
   get callerHeader(): string | undefined {
     return this.#facts.callerHeader;
-  }
-
-  get authText(): string | undefined {
-    return this.#authText;
-  }
-
-  /**
-   * Sets what is known of the caller.
-   *
-   * @param authText JSON text; undefined: `authenticate` said nothing of the caller
-   */
-  admit(authText: string | undefined): void {
-    this.#authText = authText;
   }
 
   /** Whether the caller is a developer on this machine, who sees the messages of internal errors. */
@@ -237,7 +230,7 @@ export function createCallerScope(facts: CallerFacts): RequestScope {
     tracestate: toText(facts.tracestate, 'option tracestate'),
     timeoutMs,
   });
-  if (auth !== undefined) scope.admit(jsonTextOf(auth, 'option auth'));
+  if (auth !== undefined) scope.authText = jsonTextOf(auth, 'option auth');
   return scope;
 }
 
@@ -256,10 +249,7 @@ function toText(value: string | undefined, place: string): string | undefined {
   throw new TypeError(`${place} must be a string, not ${value === null ? 'null' : typeof value}`);
 }
 
-/**
- * Largest number of milliseconds that is kept. A caller may ask for any number. Above this value a double can't hold
- * every integer.
- */
+/** A caller may ask for any number of milliseconds. Above this one a double can't hold every integer. */
 const maxTimeout = Number.MAX_SAFE_INTEGER;
 
 /** What is said to whoever sends another value. */

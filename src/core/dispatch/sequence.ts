@@ -1,8 +1,6 @@
 import { mostUnitBytes, type Reply } from '../protocol/reply.ts';
-import type { Call } from './call.ts';
-import type { CallEnding } from './call-ending.ts';
+import { type Call, type CallEnding, errorFor, limitExceeded, type Refusal } from './call.ts';
 import type { Executor } from './executor.ts';
-import { errorFor, limitExceeded, type Refusal } from './limit.ts';
 
 /** One entry of a batch: a call and its executor, or a reply that is made already. */
 export type Step =
@@ -24,87 +22,74 @@ export function runInOrder(
   unplaced: CallEnding,
   overlapReads = false,
 ): readonly Reply[] | Promise<readonly Reply[]> {
-  return new Sequence(steps, new ReplyBudget(unplaced), overlapReads).run();
-}
-
-/**
- * Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it.
- */
-const longestRun = 64;
-
-class Sequence {
-  readonly #steps: readonly Step[];
-  readonly #budget: ReplyBudget;
-  readonly #replies: Reply[] = [];
-  readonly #pace = new Pace();
-  readonly #overlapReads: boolean;
-
-  constructor(steps: readonly Step[], budget: ReplyBudget, overlapReads: boolean) {
-    this.#steps = steps;
-    this.#budget = budget;
-    this.#overlapReads = overlapReads;
-  }
-
-  run(): readonly Reply[] | Promise<readonly Reply[]> {
-    while (this.#replies.length < this.#steps.length) {
-      const reads = this.#overlapReads ? this.#readsFrom(this.#replies.length) : [];
+  const budget = new ReplyBudget(unplaced);
+  const pace = new Pace();
+  const replies: Reply[] = [];
+  const run = (): readonly Reply[] | Promise<readonly Reply[]> => {
+    while (replies.length < steps.length) {
+      const start = replies.length;
+      const reads = overlapReads ? readsFrom(steps, start) : [];
       if (reads.length > 1) {
-        return runTogether(reads, longestRun, this.#budget).then((replies) => {
-          this.#replies.push(...replies);
-          return this.run();
+        return runTogether(reads, longestRun, budget).then((values) => {
+          replies.push(...values);
+          return run();
         });
       }
-      const step = this.#steps[this.#replies.length] as Step;
-      if (step.call === undefined) {
-        this.#push(step.reply);
-      } else if (this.#budget.isSpent) {
-        this.#replies.push(this.#budget.refuse(step.call));
+      const step = steps[start] as Step;
+      const { call } = step;
+      if (call === undefined) {
+        replies.push(budget.take(call, step.reply));
+      } else if (budget.isSpent) {
+        replies.push(budget.refuse(call));
       } else if (step.executor.executeInOrder !== undefined) {
-        const replies = step.executor.executeInOrder(this.#runFrom(this.#replies.length));
-        if (replies instanceof Promise) return replies.then((values) => this.#goOn(values));
-        this.#pushAll(replies);
+        const calls = neighboursFrom(steps, start, step.executor);
+        const pushAll = (values: readonly Reply[]): void => {
+          for (const [i, value] of values.entries()) replies.push(budget.take(calls[i], value));
+        };
+        const values = step.executor.executeInOrder(calls);
+        if (values instanceof Promise) {
+          return values.then((settled) => {
+            pushAll(settled);
+            return run();
+          });
+        }
+        pushAll(values);
       } else {
-        const reply = step.executor.execute(step.call);
-        if (reply instanceof Promise) return reply.then((value) => this.#goOn([value]));
-        this.#push(reply);
-        if (this.#pace.isOver(step.call)) return this.#pace.turn().then(() => this.run());
+        const reply = step.executor.execute(call);
+        if (reply instanceof Promise) {
+          return reply.then((value) => {
+            replies.push(budget.take(call, value));
+            return run();
+          });
+        }
+        replies.push(budget.take(call, reply));
+        if (pace.isOver(call)) return pace.turn().then(run);
       }
     }
-    return this.#replies;
-  }
+    return replies;
+  };
+  return run();
+}
 
-  #goOn(replies: readonly Reply[]): readonly Reply[] | Promise<readonly Reply[]> {
-    this.#pushAll(replies);
-    return this.run();
-  }
+/** Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it. */
+const longestRun = 64;
 
-  /** The neighbours from `start` on that one executor can run without a call of another executor in between. */
-  #runFrom(start: number): Call[] {
-    const first = this.#steps[start] as Step & { call: Call };
-    const calls: Call[] = [];
-    for (let i = start; i < this.#steps.length && calls.length < longestRun; i++) {
-      const step = this.#steps[i] as Step;
-      if (step.call === undefined || step.executor !== first.executor) break;
-      calls.push(step.call);
-    }
-    return calls;
+/** The calls from `start` on that one executor runs, without a call of another executor in between. */
+function neighboursFrom(steps: readonly Step[], start: number, executor: Executor): Call[] {
+  const calls: Call[] = [];
+  for (let i = start; i < steps.length && calls.length < longestRun; i++) {
+    const step = steps[i] as Step;
+    if (step.call === undefined || step.executor !== executor) break;
+    calls.push(step.call);
   }
+  return calls;
+}
 
-  /** The neighbours from `start` on that change nothing. */
-  #readsFrom(start: number): readonly Step[] {
-    let end = start;
-    while (this.#steps[end]?.call?.procedure.effects?.readOnly === true) end++;
-    return this.#steps.slice(start, end);
-  }
-
-  #pushAll(replies: readonly Reply[]): void {
-    for (const reply of replies) this.#push(reply);
-  }
-
-  #push(reply: Reply): void {
-    const { call } = this.#steps[this.#replies.length] as Step;
-    this.#replies.push(this.#budget.take(call, reply));
-  }
+/** The steps from `start` on that change nothing. */
+function readsFrom(steps: readonly Step[], start: number): readonly Step[] {
+  let end = start;
+  while (steps[end]?.call?.procedure.effects?.readOnly === true) end++;
+  return steps.slice(start, end);
 }
 
 /** The bytes that the replies of a batch may still take. All replies together have the limit of one reply. */
@@ -236,13 +221,11 @@ const bytesPerCall = 256;
 class Pace {
   #left = callsPerTurn;
 
-  /** Whether the turn is over, once a call has run here. */
   isOver({ start, end }: Call): boolean {
     this.#left -= 1 + Math.floor((end - start) / bytesPerCall);
     return this.#left <= 0;
   }
 
-  /** Resolves when others have had their turn. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#left = callsPerTurn;

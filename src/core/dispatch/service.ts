@@ -37,41 +37,36 @@ export interface MetricsText {
 
 /**
  * What a transport sees of the dispatcher, and all it may use. Nothing below knows of a transport: words such as a
- * status, a path or an ETag are the transport's own.
+ * status, a path or an ETag are the transport's own. The suite in test/transports holds every transport to this.
  *
- * A transport does this with each request (a request is one JSON-RPC message: a call, a notification, or a batch):
+ * For each request (one JSON-RPC message: a call, a notification or a batch) a transport does this:
  *
- * 1. **Scope.** It makes one `RequestScope` when the request begins, which is `receivedAt`, and tells it what it knows:
- *    the address, the metadata that procedures may see, the time the caller gives it, its trace context. A fact that is
- *    costly to read may be a getter; facts are read until the request is answered, and never of another request.
- * 2. **Span.** Where `tracing` is there it begins a span, in its own words, gives it to the scope (`scope.trace`), and
- *    ends it with what it answered. Without a span of its own the calls are traced below the caller's.
- * 3. **Who calls.** Where it has an `Authenticator` it asks once, when it has the facts and before it has the body, and
- *    puts the answer, or the promise of one, into `scope.verdict`. The service waits for it and refuses.
- * 4. **Size.** It refuses a message over its limit without keeping it, with -32004 and the id null; or it ends the
- *    connection, where its protocol can't go on behind such a message.
- * 5. **Body memory.** Before it gathers a body it reserves room (`RequestBody.reserve`), puts the lease of a large one into
- *    `scope.body`, and gathers the body there. Where there is no room, it refuses with -32000. It releases the body once
- *    the request is answered, or when the caller left before `handle`.
- * 6. **Handle.** It calls `handle` once, with the whole body and nothing else. A small body is lent only until `handle`
- *    returns: afterwards the transport may reuse the bytes. A large one must stay as it is until the answer is there.
- * 7. **Answer.** It writes exactly one answer for each request, as it is, to the caller that asked; for `undefined`
- *    it writes nothing, or what says "nothing" in its protocol. It never writes to a caller that has left.
- * 8. **Reply memory.** Bytes of an answer that the caller has not taken yet are in `replyMemory`, with the way to cut
- *    that caller; a caller that does not read is not read from.
- * 9. **Leaving.** When the caller goes before its answer, the transport calls `scope.cancel()`. Its calls then stop.
- * 10. **Draining.** Its own `close()` takes no new callers, answers what it has accepted, and then ends. After a grace it
- *    cuts the rest, and cancels their scopes.
+ * 1. **Scope.** Makes a `RequestScope` when the request begins, from what it knows. Facts are read until the request is
+ *    answered; a fact that is costly to read may be a getter.
+ * 2. **Span.** If `tracing` is there: begins a span, gives it to the scope, and ends it with what it answered.
+ * 3. **Who calls.** If it has an `Authenticator`: asks once, before it has the body, and puts the answer or its promise into
+ *    `scope.verdict`. The service waits for it and refuses.
+ * 4. **Size.** Refuses a message over its limit with -32004 and the id null, or ends the connection.
+ * 5. **Body memory.** Reserves room before it gathers a body (`RequestBody.reserve`), and puts the lease of a large one into
+ *    `scope.body`; without room it refuses with -32000. Releases the body when the request is answered, or when the caller
+ *    left before `handle`.
+ * 6. **Handle.** Calls `handle` once, with the whole body. A small body is lent until `handle` returns. A large one must stay
+ *    as it is until the answer is there.
+ * 7. **Answer.** Writes exactly one answer, as it is, to the caller that asked; for `undefined` nothing. Never writes to a
+ *    caller that has left.
+ * 8. **Reply memory.** Counts bytes that the caller has not taken yet in `replyMemory`, with the way to cut that caller. Reads
+ *    nothing from a caller that does not read.
+ * 9. **Leaving.** Calls `scope.cancel()` when the caller goes before its answer.
+ * 10. **Draining.** `close()` takes no new callers, answers what it has accepted, cuts the rest after a grace and cancels their
+ *    scopes.
  *
  * A transport may rely on this:
  *
  * - `handle` and `admit` never throw and never reject; an answer is valid JSON-RPC of at most `maxReplyBytes`.
- * - A sink that is given to `handle` gets the answer once, after `handle` has said so, whether the caller has left or not.
+ * - A sink gets the answer once, after `handle` has said so, whether the caller has left or not.
  * - Every request is answered: by its deadline (the scope's, and the service's own), and when the service ends.
  * - The service limits the depth, the batch, the calls in flight and the time. A transport limits bytes and callers.
  * - `handle` may be called in every state. While the service is starting, the request waits.
- *
- * The suite in test/transports holds every transport to this.
  */
 export interface Service {
   readonly state: ServiceState;

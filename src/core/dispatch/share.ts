@@ -1,6 +1,5 @@
 /** Something that takes a part of a limit until it gives the part back. */
 export interface Holder<Scope> {
-  /** Says who holds it. */
   readonly scope: Scope;
   /** How much of the limit it takes. Must not change meanwhile. */
   readonly amount: number;
@@ -16,10 +15,7 @@ export interface Callers<Scope> {
   weightOf(scope: Scope): number;
 }
 
-/**
- * A caller that holds less than this is small: a hundredth of the limit. Of a limit below 1000 it is ten, or the last tenth if
- * that is less.
- */
+/** A caller that holds less is small: a hundredth of the limit; of a limit below 1000 ten, or the last tenth if that is less. */
 export function smallHolding(limit: number): number {
   return Math.max(1, limit / 100, Math.min(10, Math.floor(limit / 10)));
 }
@@ -59,7 +55,6 @@ export const networkCallers = 8;
  */
 export class Share<Scope> {
   readonly limit: number;
-  /** How much is taken. */
   used = 0;
   readonly #callers: Callers<Scope>;
   /** Below so much of its own a caller counts as small. */

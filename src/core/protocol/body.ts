@@ -40,12 +40,10 @@ export interface EndedBody {
   readonly reply: string;
 }
 
-/** The body is not JSON. */
 export function unreadableBody(): EndedBody {
   return endedBody(ErrorCode.ParseError);
 }
 
-/** The body is `[]`. */
 export function emptyBatch(): EndedBody {
   return endedBody(ErrorCode.InvalidRequest);
 }
@@ -95,19 +93,4 @@ export function isInvalid(entry: Envelope | InvalidEnvelope): entry is InvalidEn
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether a parsed `id` member is a valid id. null is one. The caller handles an absent id. */
-export function isId(id: unknown): id is string | number | null {
-  if (typeof id === 'string') return id.length <= maxNameLength;
-  return id === null || typeof id === 'number';
-}
-
-/** Whether jsonrpc, method and params of a parsed request are valid. */
-export function hasValidMembers(request: Record<string, unknown>, strict: boolean): boolean {
-  const { jsonrpc, method, params } = request;
-  if (jsonrpc !== '2.0' && (strict || jsonrpc !== undefined)) return false;
-  if (typeof method !== 'string' || method.length === 0 || method.length > maxNameLength)
-    return false;
-  return params === undefined || (typeof params === 'object' && params !== null);
 }

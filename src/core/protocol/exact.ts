@@ -29,7 +29,7 @@ import {
 } from './syntax.ts';
 
 const version = '2.0';
-/** Of one character, in units. */
+/** `\uXXXX` is the longest way to write a character, in units. */
 const longestEscape = '\\u0000'.length;
 
 /** A text to read: its units, and the text of any of them. */
@@ -139,7 +139,11 @@ class ExactReader {
     this.#skip();
     if (this.#take(CLOSE_BRACE)) return invalidEnvelope('null');
     for (let count = 1; ; count++) {
-      if (count > maxMembers) return this.#tooManyMembers(opening, maxDepth + 1);
+      if (count > maxMembers) {
+        // It is invalid in any case, but must be JSON.
+        this.#at = endOfValue(this.#units, opening, this.#length, maxDepth + 1);
+        return this.#at === -1 ? undefined : invalidEnvelope('null');
+      }
       this.#skip();
       const name = this.#at;
       const start = endOfMemberName(this.#units, name, this.#length);
@@ -159,12 +163,6 @@ class ExactReader {
     }
     if (!this.#take(CLOSE_BRACE)) return undefined;
     return this.#envelope(places);
-  }
-
-  /** Checks that the request from `start` is JSON. */
-  #tooManyMembers(start: number, maxDepth: number): InvalidEnvelope | undefined {
-    this.#at = endOfValue(this.#units, start, this.#length, maxDepth);
-    return this.#at === -1 ? undefined : invalidEnvelope('null');
   }
 
   #envelope({ jsonrpc, id, method, params }: FoundMembers): Envelope | InvalidEnvelope {
@@ -203,13 +201,9 @@ class ExactReader {
   }
 
   /** The string at that place; undefined: the value is no string, or longer than `longest` characters. */
-  #stringAt({ start, end }: FoundMember, longest: number): string | undefined {
-    if (this.#units[start] !== QUOTE) return undefined;
-    // `\uXXXX` is the longest way to write a character.
-    if (end - start > 2 + longest * longestEscape) return undefined;
-    const written = this.#body.textOf(start, end);
-    const text = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
-    return text.length <= longest ? text : undefined;
+  #stringAt(member: FoundMember, longest: number): string | undefined {
+    const text = stringAt(this.#body, member, 2 + longest * longestEscape);
+    return text !== undefined && text.length <= longest ? text : undefined;
   }
 
   #opens({ start }: FoundMember): boolean {

@@ -16,7 +16,6 @@ export function jsonTextOf(value: unknown, place: string): string {
   return text;
 }
 
-/** @throws TypeError */
 function assertJson(value: unknown, place: string, depth: number): void {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
   if (typeof value === 'number') {

@@ -1,5 +1,4 @@
-import { type Envelope, maxNameLength, type ReadLimits } from './body.ts';
-import { skipBlanks as skipTextBlanks } from './quick.ts';
+import type { Envelope, ReadLimits } from './body.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -7,18 +6,16 @@ import {
   COLON,
   COMMA,
   closingQuote,
-  isDigit,
-  MINUS,
+  endOfPlainId,
+  endOfPlainString,
   matches,
-  nullWord,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-  SMALL_N,
   skipBlanks,
+  skipTextBlanks,
   UnitBuffer,
   wordOf,
-  ZERO,
 } from './syntax.ts';
 
 /** The array of the batch and the object of the request. */
@@ -44,7 +41,7 @@ export function scanBatch(text: string, limits: ReadLimits): Envelope[] | undefi
   let i = skipTextBlanks(text, 0);
   if (text.charCodeAt(i) !== OPEN_BRACKET) return undefined;
   const units = buffer.write(text);
-  const found = new Found();
+  let found = new Found();
   const entries: Envelope[] = [];
   let shape: Shape | undefined;
   let params = '';
@@ -53,7 +50,8 @@ export function scanBatch(text: string, limits: ReadLimits): Envelope[] | undefi
     const start = skip(units, i + 1);
     i = shape === undefined ? -1 : matchShape(text, units, start, shape, found, maxDepth);
     if (i === -1) {
-      i = scanRequest(text, units, start, found.reset(), maxDepth, limits.strict);
+      found = new Found();
+      i = scanRequest(text, units, start, found, maxDepth, limits.strict);
       if (i === -1) return undefined;
       shape = shapeOf(start, i, found);
     }
@@ -140,13 +138,13 @@ function matchShape(
   if (!isSame(units, start, shape.head, headLength)) return -1;
   const first = start + headLength;
   const firstEnd = idFirst
-    ? endOfPlainId(units, first)
+    ? endOfPlainId(text, first)
     : endOfBrackets(text, units, first, maxDepth);
   if (firstEnd === -1 || !isSame(units, firstEnd, shape.middle, middleLength)) return -1;
   const second = firstEnd + middleLength;
   const secondEnd = idFirst
     ? endOfBrackets(text, units, second, maxDepth)
-    : endOfPlainId(units, second);
+    : endOfPlainId(text, second);
   if (secondEnd === -1 || !isSame(units, secondEnd, shape.tail, tailLength)) return -1;
   found.method = shape.method;
   found.idStart = idFirst ? first : second;
@@ -156,7 +154,7 @@ function matchShape(
   return secondEnd + tailLength;
 }
 
-/** Where the parts of a request stand in a text. One object is filled again for each request. */
+/** Where the parts of a request stand in a text. One object is filled again for each request of the same shape. */
 class Found {
   method = '';
   /** -1: none. */
@@ -165,15 +163,6 @@ class Found {
   /** -1: none. The brackets of the params are balanced; whether they are JSON is not known yet. */
   paramsStart = -1;
   paramsEnd = -1;
-
-  reset(): this {
-    this.method = '';
-    this.idStart = -1;
-    this.idEnd = -1;
-    this.paramsStart = -1;
-    this.paramsEnd = -1;
-    return this;
-  }
 }
 
 /**
@@ -204,12 +193,12 @@ function scanRequest(
       end = value + version.length;
     } else if (matches(units, name, idName)) {
       const value = valueAfter(units, name + idName.length);
-      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(units, value);
+      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(text, value);
       found.idStart = value;
       found.idEnd = end;
     } else if (matches(units, name, methodName)) {
       const value = valueAfter(units, name + methodName.length);
-      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(units, value);
+      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(text, value);
       if (end === -1) return -1;
       found.method = text.slice(value + 1, end - 1);
       // An empty method is invalid, and `found.method === ''` means that no method was seen yet.
@@ -267,33 +256,6 @@ const idName = wordOf('"id"');
 const methodName = wordOf('"method"');
 const paramsName = wordOf('"params"');
 const version = wordOf('"2.0"');
-
-/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
-function endOfPlainString(units: Uint16Array, start: number): number {
-  if (units[start] !== QUOTE) return -1;
-  const limit = start + 2 + maxNameLength;
-  for (let i = start + 1; i < limit; i++) {
-    const c = units[i] as number;
-    if (c === QUOTE) return i + 1;
-    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
-  }
-  return -1;
-}
-
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
-function endOfPlainId(units: Uint16Array, start: number): number {
-  const first = units[start];
-  if (first === QUOTE) return endOfPlainString(units, start);
-  if (first === SMALL_N) return matches(units, start, nullWord) ? start + nullWord.length : -1;
-  const digits = first === MINUS ? start + 1 : start;
-  let i = digits;
-  while (isDigit(units[i] as number)) i++;
-  const count = i - digits;
-  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
-  if (count === 0 || count > maxNameLength - 1) return -1;
-  if (count > 1 && units[digits] === ZERO) return -1;
-  return i;
-}
 
 /** Index of the value of the member whose name ends at `end`; -1: no colon follows the name. */
 function valueAfter(units: Uint16Array, end: number): number {

@@ -1,4 +1,5 @@
 import { endianness } from 'node:os';
+import { maxNameLength } from './body.ts';
 
 /** Finds the parts of JSON (RFC 8259) in a text without parsing it: no object is made, and each unit is looked at once or twice. */
 
@@ -11,7 +12,7 @@ export const CLOSE_BRACKET = 0x5d;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
 export const MINUS = 0x2d;
-export const ZERO = 0x30;
+const ZERO = 0x30;
 export const NINE = 0x39;
 const SMALL_E = 0x65;
 export const SMALL_N = 0x6e;
@@ -82,6 +83,42 @@ export function skipBlanks(units: Units, start: number, end: number): number {
     if (unit > 0x20 || !isBlank(unit)) break;
     i++;
   }
+  return i;
+}
+
+/** The same in a text. */
+export function skipTextBlanks(text: string, start: number): number {
+  // Usually there is no blank: every other character of JSON is above the space.
+  if (text.charCodeAt(start) > 0x20) return start;
+  let i = start;
+  while (isBlank(text.charCodeAt(i))) i++;
+  return i;
+}
+
+/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
+export function endOfPlainString(text: string, start: number): number {
+  if (text.charCodeAt(start) !== QUOTE) return -1;
+  const limit = Math.min(text.length, start + 2 + maxNameLength);
+  for (let i = start + 1; i < limit; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) return i + 1;
+    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
+  }
+  return -1;
+}
+
+/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
+export function endOfPlainId(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfPlainString(text, start);
+  if (first === SMALL_N) return text.startsWith('null', start) ? start + 4 : -1;
+  let i = first === MINUS ? start + 1 : start;
+  const digits = i;
+  while (isDigit(text.charCodeAt(i))) i++;
+  const count = i - digits;
+  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
+  if (count === 0 || count > maxNameLength - 1) return -1;
+  if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
   return i;
 }
 
@@ -261,7 +298,7 @@ function unitAt(units: Units, at: number, end: number): number {
 
 const trueWord = wordOf('true');
 const falseWord = wordOf('false');
-export const nullWord = wordOf('null');
+const nullWord = wordOf('null');
 
 function endOfWord(units: Units, start: number, end: number, word: Uint16Array): number {
   const after = start + word.length;

@@ -1,7 +1,7 @@
-import { awaitVerdict } from '../dispatch/await-verdict.ts';
+import { overloadedOutcome } from '../dispatch/call.ts';
+import { awaitVerdict } from '../dispatch/deadline.ts';
 import type { Kernel } from '../dispatch/kernel.ts';
 import { refuseBody, refusePayload } from '../dispatch/kernel.ts';
-import { overloadedOutcome } from '../dispatch/limit.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { keepBody } from '../protocol/body.ts';
 import {

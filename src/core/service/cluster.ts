@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
+import type { CallObserver } from '../dispatch/call.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
-import type { CallObserver } from '../dispatch/observer.ts';
-import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
+import type { CallerShares } from '../dispatch/queue/fair-queue.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Log } from '../observe/log.ts';
 import type { MemberFigures } from '../observe/snapshot.ts';

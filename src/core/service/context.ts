@@ -9,18 +9,18 @@ import {
   type CallerWeightOf,
   weightBy,
 } from '../dispatch/caller-key.ts';
-import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { DeadlineSweep, OrphanCounts } from '../dispatch/deadline.ts';
 import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
-import { OrphanCounts } from '../dispatch/orphans.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
-import { boundedWeight, type CallerShares } from '../dispatch/queue/queued-callers.ts';
-import { CallerLimiter, type CallerLimiterOptions } from '../dispatch/quota/caller-limiter.ts';
+import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
 import {
+  CallerLimiter,
+  type CallerLimiterOptions,
   isLimited,
   type RateLimit,
   type RateLimitStore,
   TokenBuckets,
-} from '../dispatch/quota/rate-limit.ts';
+} from '../dispatch/rate-limit.ts';
 import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
 import type { CallerFacts, RequestScope } from '../dispatch/scope.ts';
 import type { ServiceState } from '../dispatch/service.ts';
@@ -32,7 +32,7 @@ import { createLog, isLog, type Log, limitGivenLog } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
-import { CountersByGroup, type PoolStats } from '../workers/stats.ts';
+import { CountersByGroup, type PoolStats } from '../workers/options.ts';
 import { Cluster, type RemoteStats } from './cluster.ts';
 import { type BlockedFigures, MainThreadBlockers } from './main-thread-blockers.ts';
 import { Observation } from './observation.ts';

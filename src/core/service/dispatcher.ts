@@ -3,15 +3,13 @@ import { clockMs } from '../base/clock.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
-import { awaitVerdict, refusalWithin } from '../dispatch/await-verdict.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { openRpcText } from '../dispatch/built-in.ts';
-import { Kernel } from '../dispatch/kernel.ts';
-import { cancelledOutcome } from '../dispatch/limit.ts';
+import { cancelledOutcome } from '../dispatch/call.ts';
+import { awaitVerdict, refusalWithin } from '../dispatch/deadline.ts';
+import { closedRouting, Kernel, type Routing } from '../dispatch/kernel.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
-import type { Routing } from '../dispatch/routing.ts';
-import { closedRouting } from '../dispatch/routing.ts';
 import { createCallerScope, type RequestScope } from '../dispatch/scope.ts';
 import type {
   Document,
@@ -32,7 +30,7 @@ import {
   type ReplySink,
   textOfReply,
 } from '../protocol/reply.ts';
-import type { PoolStats } from '../workers/stats.ts';
+import type { PoolStats } from '../workers/options.ts';
 import { Admission, ServiceRequest } from './admission.ts';
 import type { Cluster } from './cluster.ts';
 import {

@@ -7,6 +7,7 @@ import { isDoneWithin, Vacancy } from '../base/timer.ts';
 import type { Crew } from '../config/groups.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
+import type { Routing } from '../dispatch/kernel.ts';
 import {
   blockedToMove,
   decidePlacement,
@@ -16,7 +17,6 @@ import {
   type PlacementFacts,
   placedRemotely,
 } from '../dispatch/placement.ts';
-import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import {
@@ -36,7 +36,7 @@ import { usesTopics } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
 import type { Expected } from '../workers/options.ts';
 import { Pool } from '../workers/pool.ts';
-import { ChangedFileError } from '../workers/starting.ts';
+import { ChangedFileError } from '../workers/worker.ts';
 import type { ServiceContext } from './context.ts';
 import { usedGroups, warnOfNoProcedures } from './servable.ts';
 import { logFault, logLine, workerLog } from './worker-log.ts';

@@ -14,7 +14,7 @@ import {
   tableOf,
 } from '../procedures/router.ts';
 import type { Pool } from '../workers/pool.ts';
-import { ChangedFileError } from '../workers/starting.ts';
+import { ChangedFileError } from '../workers/worker.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
 import { Generation, GenerationLoad } from './generation.ts';
 import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';

@@ -11,7 +11,7 @@ import type {
   MetricsSnapshot,
   WorkerFigures,
 } from '../observe/snapshot.ts';
-import type { PoolCounters } from '../workers/stats.ts';
+import type { PoolCounters } from '../workers/options.ts';
 import type { ServiceContext } from './context.ts';
 import type { Generations } from './generations.ts';
 

@@ -1,8 +1,7 @@
 import { noOverloads, type Overload } from '../base/overloads.ts';
 import { noPlace, type Place } from '../base/place.ts';
 import type { Config } from '../config/config.ts';
-import type { Call } from '../dispatch/call.ts';
-import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
+import { type Call, type CallObserver, neverRan, type Timing } from '../dispatch/call.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { CallCounters } from '../observe/call-counters.ts';
 import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';

@@ -4,7 +4,7 @@ import { wallTimeOf } from '../base/clock.ts';
 import { ownVersion } from '../base/package-files.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
-import { neverRan } from '../dispatch/observer.ts';
+import { neverRan } from '../dispatch/call.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import {
   type CallTrace,

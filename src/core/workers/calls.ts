@@ -1,4 +1,6 @@
-import { ownTimeoutMs } from '../dispatch/limit.ts';
+import { clockMs } from '../base/clock.ts';
+import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
+import { OrphanCounts } from '../dispatch/deadline.ts';
 import type { CallGroup, CallReceiver, QueuedCall } from '../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions } from './options.ts';
@@ -6,14 +8,20 @@ import type { WorkerThread } from './threads.ts';
 import { FrameBuilder } from './wire/frame.ts';
 import { slotCount } from './wire/ledger.ts';
 
-/**
- * A call that is expected to take at most so long may begin before the replica tells of earlier results, microseconds.
- */
+/** A call that is expected to take at most so long may begin before the replica reports earlier results, microseconds. */
 const shortUs = 50;
 
 /**
- * The calls that one worker was sent, and their expected cost: without those that have ended, or that nobody waits for.
- * Sends calls, and takes back those that have not started.
+ * A thread is stuck if it was sent an abort, has answered no abort for so long, and is in no call that it is known to
+ * run, milliseconds.
+ */
+const unresponsiveAfterMs = 500;
+
+type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies' | 'maxOrphansPerWorker'>;
+
+/**
+ * The calls that one worker was sent, and their expected cost. Sends calls, takes back those that have not started, and ends
+ * those that do not end by themselves: their callers leave, or their time is over.
  */
 export class WorkerCalls implements CallReceiver {
   /** By slot of the ledger; free slots are undefined. */
@@ -25,19 +33,20 @@ export class WorkerCalls implements CallReceiver {
   long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;
+  /** Calls that nobody waits for; they are not among `all`. */
+  readonly orphans: Orphans;
   readonly #free: number[] = [];
   #sequence = 1;
   readonly #thread: WorkerThread;
-  readonly #options: Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
+  readonly #options: CallsOptions;
   readonly #onFault: FaultReporter;
   readonly #frame: FrameBuilder;
+  /** When the thread last answered an abort, by `clockMs`. It answers many aborts one after another. */
+  #heardAt = Number.NEGATIVE_INFINITY;
 
   /** @param onFault called for a call that could not be sent; its caller gets only the ref */
-  constructor(
-    thread: WorkerThread,
-    options: Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>,
-    onFault: FaultReporter,
-  ) {
+  constructor(thread: WorkerThread, options: CallsOptions, onFault: FaultReporter) {
+    this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.#thread = thread;
     this.#options = options;
     this.#onFault = onFault;
@@ -75,19 +84,26 @@ export class WorkerCalls implements CallReceiver {
     return 'sent';
   }
 
-  /** Posts the frame that `send` has filled. */
+  /** Posts the frame that `send` has filled. If it can't be posted, its calls are answered with -32603. */
   flush(): void {
-    // If the frame can't be posted, its groups are tried one by one, so that only the group fails that causes it.
-    for (const group of this.#post()) {
-      group.sendTo(this);
-      for (const left of this.#post()) {
+    const { count } = this.#frame;
+    if (count === 0) return;
+    const frame = this.#frame.take();
+    try {
+      this.#thread.post(frame);
+    } catch (error) {
+      const firstTicket = frame.numbers[0] as number;
+      const oldest = firstTicket - (firstTicket % slotCount);
+      for (const group of this.takeBack((_group, ticket) => ticket >= oldest)) {
         // Not `held`: the answers below must not put the group back.
-        left.state = 'sent';
-        for (const item of left.calls.slice(left.next)) {
-          this.#fault(item, new Error('its message to the worker could not be posted'));
-        }
+        group.state = 'sent';
+        for (const item of group.calls.slice(group.next)) this.#fault(item, error);
       }
+      return;
     }
+    const { counters } = this.#options;
+    counters.frames++;
+    counters.framedCalls += count;
   }
 
   /**
@@ -131,6 +147,52 @@ export class WorkerCalls implements CallReceiver {
     this.count--;
   }
 
+  /** The caller of a group has gone: aborts the signals of its calls that run. */
+  cancel(group: CallGroup): void {
+    for (const item of this.all) {
+      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
+      // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
+      // each time.
+      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /**
+   * Answers the calls whose time is over.
+   *
+   * @param onAnswered called with the group of each
+   * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
+   *   was aborted and the thread does not even answer that
+   */
+  expire(now: number, onAnswered: (group: CallGroup) => void): QueuedCall | undefined {
+    const { ledger } = this.#thread;
+    let stuck: QueuedCall | undefined;
+    for (const item of this.all) {
+      if (item === undefined) continue;
+      item.startedAt = ledger.startedAt(item.ticket);
+      if (item.startedAt === undefined) this.#expireUnstarted(item, now);
+      else if (this.#expireStarted(item, item.startedAt, now, onAnswered)) stuck = item;
+    }
+    for (const item of this.orphans) {
+      if (this.#expireStarted(item, item.startedAt ?? now, now, onAnswered)) stuck = item;
+    }
+    return stuck;
+  }
+
+  /** The worker has received an abort. A call that has not ended by now waits, and nobody waits for it. */
+  aborted(ticket: number): void {
+    const item = this.of(ticket);
+    const aborted = item ?? this.orphans.of(ticket);
+    if (aborted?.abortedAt === undefined) return;
+    this.#heardAt = clockMs();
+    aborted.abortedAt = Number.POSITIVE_INFINITY;
+    if (item === undefined) return;
+    item.startedAt = this.#thread.ledger.startedAt(ticket);
+    this.release(item);
+    item.forgetParams();
+    this.orphans.add(item);
+  }
+
   /** Gives a call a slot, and a ticket that no call had before. */
   #take(item: QueuedCall): void {
     const slot = this.#free.pop() ?? this.all.length;
@@ -144,26 +206,259 @@ export class WorkerCalls implements CallReceiver {
     this.loadUs += item.loadUs;
   }
 
-  /** @returns the groups of the frame if it could not be posted, else none */
-  #post(): CallGroup[] {
-    const { count } = this.#frame;
-    if (count === 0) return [];
-    const frame = this.#frame.take();
-    try {
-      this.#thread.post(frame);
-    } catch {
-      const firstTicket = frame.numbers[0] as number;
-      const oldest = firstTicket - (firstTicket % slotCount);
-      return this.takeBack((_group, ticket) => ticket >= oldest);
-    }
-    const { counters } = this.#options;
-    counters.frames++;
-    counters.framedCalls += count;
-    return [];
+  /** Whether the thread must be killed for a call that has started. */
+  #expireStarted(
+    item: QueuedCall,
+    startedAt: number,
+    now: number,
+    onAnswered: (group: CallGroup) => void,
+  ): boolean {
+    const timeoutMs = this.timeoutOf(item);
+    const { scope } = item.call;
+    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
+    const isOrphan = this.orphans.of(item.ticket) === item;
+    const isRunning = !isOrphan && this.#thread.ledger.isRunning(item.ticket);
+    const isStuck = isRunning || this.#isSilent(item, now);
+    if (item.isAnswered) return isStuck;
+    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
+    if (isOrphan) this.orphans.expire(item);
+    item.refuse(refusal, (now - startedAt) * 1000);
+    if (!isRunning) this.#abort(item, 'deadline', now);
+    onAnswered(item.group);
+    return isStuck;
+  }
+
+  #expireUnstarted(item: QueuedCall, now: number): void {
+    const { scope } = item.call;
+    if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
+    if (!this.#thread.ledger.revoke(item.ticket)) return;
+    this.release(item);
+    item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
+  }
+
+  #isSilent({ abortedAt }: QueuedCall, now: number): boolean {
+    if (abortedAt === undefined) return false;
+    if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
+    return !this.#thread.ledger.isBusy();
+  }
+
+  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', at: number): void {
+    item.abortedAt = at;
+    this.#thread.ledger.cancel(item.ticket);
+    this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }
 
   #fault(item: QueuedCall, error: unknown): void {
     if (item.isAnswered) return;
     item.finish(toErrorOutcome(error, item.call.procedure.name, { onFault: this.#onFault }));
+  }
+}
+
+/**
+ * Calls of one worker that wait there although nobody waits for them: their callers have left, or they were answered at
+ * their deadline. They have no slot any more, but their handlers still hold what they hold. Their results are dropped.
+ */
+export class Orphans {
+  readonly #limit: number;
+  readonly #items = new Map<number, QueuedCall>();
+  /** Those whose callers have left and whose deadline has not come. */
+  readonly left: OrphanCounts;
+
+  /** @param limit with so many calls of either kind the worker is full of them */
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.left = new OrphanCounts(limit);
+  }
+
+  /** Calls that go on beyond their deadline. */
+  get overdue(): number {
+    return this.#items.size - this.left.total;
+  }
+
+  /** Whether so many handlers do not end that the worker must be replaced. */
+  get isSpent(): boolean {
+    return this.overdue >= this.#limit;
+  }
+
+  /** The call whose caller left first; about the next one to end. undefined: there is none. */
+  get oldest(): QueuedCall | undefined {
+    for (const item of this.#items.values()) if (!item.isAnswered) return item;
+    return undefined;
+  }
+
+  [Symbol.iterator](): Iterator<QueuedCall> {
+    return this.#items.values();
+  }
+
+  add(item: QueuedCall): void {
+    this.#items.set(item.ticket, item);
+    if (!item.isAnswered) this.left.add(item.call.procedure.name);
+  }
+
+  of(ticket: number): QueuedCall | undefined {
+    return this.#items.get(ticket);
+  }
+
+  /** A call is about to be answered at its deadline, and goes on in the worker. */
+  expire(item: QueuedCall): void {
+    this.left.remove(item.call.procedure.name);
+  }
+
+  /** A call has ended, or its thread has. */
+  remove(item: QueuedCall): void {
+    if (this.#items.delete(item.ticket) && !item.isAnswered) this.expire(item);
+  }
+}
+
+/** Calls that wait behind a synchronous call are taken back when that call has run for so long, milliseconds. */
+const overrunMs = 5;
+
+/** A thread is held up by code that is no call if it is in no call and starts no other for so long, milliseconds. */
+const stalledAfterMs = 50;
+
+/** How often a thread with streams is probed, milliseconds: nothing else shows that code after an await holds it. */
+const probeEveryMs = 1000;
+
+/**
+ * A thread that has slept for so long since it was probed reads its port no more, milliseconds. A busy machine does not
+ * keep a thread from its messages for so long. A look counts for `longestLookMs` at most.
+ */
+const deafAfterMs = 500;
+const longestLookMs = 50;
+
+/** What holds a thread up: a call or the slice of a generator, longer than `overrunMs`; `stall`: code between calls. */
+export type Overrun = 'call' | 'slice' | 'stall';
+
+/** Whether a worker's thread gets on with what it was sent. Times are by `clockMs`. */
+export class Watchdog {
+  readonly #thread: WorkerThread;
+  readonly #calls: WorkerCalls;
+  readonly #hungAfterMs: number;
+  /** Whether nothing more is sent to the thread until it has ended what it runs. */
+  isHeldUp = false;
+  /** Ticket of the call that starts next. `#nextSince`: when a look first saw it waiting. */
+  #nextTicket = -1;
+  #nextSince = 0;
+  /** When the thread was probed; undefined: it was not, or it has answered. */
+  #probedAt: number | undefined;
+  #askedAt = 0;
+  /** How long the thread has slept since then, milliseconds. `#idleMs`: its whole idle time at the last look. */
+  #sleptMs = 0;
+  #lookedAt = 0;
+  #idleMs = 0;
+
+  /** @param hungAfterMs how long a call may run */
+  constructor(thread: WorkerThread, calls: WorkerCalls, hungAfterMs: number) {
+    this.#thread = thread;
+    this.#calls = calls;
+    this.#hungAfterMs = hungAfterMs;
+  }
+
+  /** A message of the thread has come: it is alive. */
+  beat(): void {
+    this.isHeldUp = false;
+    this.#probedAt = undefined;
+  }
+
+  /** What holds up calls that wait at the worker. */
+  overrun(now: number): Overrun | undefined {
+    const { count, all } = this.#calls;
+    if (this.isHeldUp || count === 0) return undefined;
+    const { ledger } = this.#thread;
+    const { stretch } = ledger;
+    if (stretch !== undefined) {
+      this.#nextTicket = -1;
+      return now - stretch.since > overrunMs ? 'slice' : undefined;
+    }
+    const running = all[ledger.runningSlot];
+    if (running === undefined) return this.#isStalled(now) ? 'stall' : undefined;
+    const startedAt = ledger.startedAt(running.ticket);
+    return count > 1 && startedAt !== undefined && now - startedAt > overrunMs ? 'call' : undefined;
+  }
+
+  /** Whether a call that comes now would start within about `overrunMs`. */
+  isFree(now: number): boolean {
+    if (this.isHeldUp || this.#thread.ledger.stretch !== undefined) return false;
+    return this.runningForMs(now) <= overrunMs;
+  }
+
+  /** How long the thread has been in the call or the generator that it runs, milliseconds; 0: it is in none. */
+  runningForMs(now: number): number {
+    const { ledger } = this.#thread;
+    const { stretch } = ledger;
+    if (stretch !== undefined) return now - stretch.since;
+    const running = this.#calls.all[ledger.runningSlot];
+    const startedAt = running && ledger.startedAt(running.ticket);
+    return startedAt === undefined ? 0 : now - startedAt;
+  }
+
+  /** How long a generator, or what goes on between calls, has held calls up that wait here, milliseconds. */
+  get heldForMs(): number {
+    const { ledger } = this.#thread;
+    const { stretch } = ledger;
+    if (stretch !== undefined) return clockMs() - stretch.since;
+    const next = this.#calls.of(this.#nextTicket);
+    if (next === undefined || ledger.isBusy()) return 0;
+    return ledger.startedAt(next.ticket) === undefined ? clockMs() - this.#nextSince : 0;
+  }
+
+  markOverrun(now: number): void {
+    this.isHeldUp = true;
+    this.probe(now);
+  }
+
+  /** Probes a thread now and then of which nothing else would show that it is held up. */
+  askNowAndThen(now: number): void {
+    if (now - this.#askedAt > probeEveryMs) this.probe(now);
+  }
+
+  /** Whether the thread gave no sign of life for longer than a call may run, while it was in no call and no stretch. */
+  isHung(now: number): boolean {
+    if (this.#probedAt === undefined) return false;
+    if (this.#thread.ledger.isBusy()) this.#probedAt = now;
+    return now - this.#probedAt >= this.#hungAfterMs;
+  }
+
+  /**
+   * Whether the thread sleeps although a probe waits for it. To be asked again and again: only looks count, since a
+   * process that was stopped for long has not looked.
+   */
+  isDeaf(now: number): boolean {
+    if (this.#probedAt === undefined) return false;
+    const { idleMs } = this.#thread;
+    const passedMs = now - this.#lookedAt;
+    const isAsleep = idleMs - this.#idleMs > passedMs / 2;
+    this.#sleptMs = isAsleep ? this.#sleptMs + Math.min(passedMs, longestLookMs) : 0;
+    this.#lookedAt = now;
+    this.#idleMs = idleMs;
+    return this.#sleptMs > deafAfterMs;
+  }
+
+  /** Asks the thread for a sign of life. */
+  probe(now: number): void {
+    if (this.#probedAt !== undefined) return;
+    this.#probedAt = now;
+    this.#askedAt = now;
+    this.#sleptMs = 0;
+    this.#lookedAt = now;
+    this.#idleMs = this.#thread.idleMs;
+    this.#thread.post({ type: 'probe' });
+  }
+
+  /** Whether the call that should start next has been the same for too long. */
+  #isStalled(now: number): boolean {
+    let next: number | undefined;
+    for (const item of this.#calls.all) {
+      if (item === undefined || (next !== undefined && item.ticket > next)) continue;
+      const before = item.group.calls[item.index - 1];
+      if (before !== undefined && !before.isAnswered) continue;
+      if (this.#thread.ledger.startedAt(item.ticket) === undefined) next = item.ticket;
+    }
+    if (next === undefined) return false;
+    if (next === this.#nextTicket) return now - this.#nextSince > stalledAfterMs;
+    this.#nextTicket = next;
+    this.#nextSince = now;
+    return false;
   }
 }

@@ -1,18 +1,28 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
-import type { Call } from '../dispatch/call.ts';
-import { cancelled, limitExceeded, type Refusal } from '../dispatch/limit.ts';
-import type { CallObserver } from '../dispatch/observer.ts';
-import type { CallGroup } from '../dispatch/queue/call-group.ts';
-import { passUs, shortBoundUs } from '../dispatch/queue/cost.ts';
-import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
-import { Sweep } from '../dispatch/queue/sweep.ts';
-import { type Sender, WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import {
+  type Call,
+  type CallObserver,
+  cancelled,
+  limitExceeded,
+  overloaded,
+  type Refusal,
+} from '../dispatch/call.ts';
+import { Sweep } from '../dispatch/deadline.ts';
+import {
+  type CallGroup,
+  frameBudgetUs,
+  passUs,
+  shortBoundUs,
+} from '../dispatch/queue/call-group.ts';
+import {
+  type Heads,
+  QueuedExecutor,
+  type WaitingGroups,
+} from '../dispatch/queue/queued-executor.ts';
 import type { Reply } from '../protocol/reply.ts';
-import { assign, busyForMs, refusalOfCrowded } from './assignment.ts';
-import type { PoolOptions, WorkerEvents } from './options.ts';
-import type { PoolStats } from './stats.ts';
-import type { Overrun } from './stuck.ts';
+import type { Overrun } from './calls.ts';
+import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
 import type { PoolWorker } from './worker.ts';
 import { WorkerSet } from './workers.ts';
 
@@ -26,11 +36,10 @@ const shortestEndMs = 1000;
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
  * each worker. Calls that find no worker wait in a bounded queue.
  */
-export class Pool extends QueuedExecutor implements Sender {
+export class Pool extends QueuedExecutor {
   readonly workers: WorkerSet;
   readonly #options: PoolOptions;
   readonly #events: WorkerEvents;
-  protected readonly waiting: WaitingGroups;
   readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
   readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
 
@@ -39,10 +48,9 @@ export class Pool extends QueuedExecutor implements Sender {
 
   /** @param events called for what happens to the workers */
   constructor(options: PoolOptions, observer: CallObserver | undefined, events: WorkerEvents) {
-    super(placeOfGroup(options.group), options.replica.maxReplyBytes, observer);
+    super(placeOfGroup(options.group), options, options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;
-    this.waiting = new WaitingGroups(options, this);
     this.workers = new WorkerSet(options, this.waiting, events, () => this.#onCapacity());
   }
 
@@ -57,14 +65,14 @@ export class Pool extends QueuedExecutor implements Sender {
   }
 
   /** Sends one frame to each worker. */
-  send(waiting: WaitingGroups, refuse: (group: CallGroup, refusal: Refusal) => void): void {
+  send(waiting: WaitingGroups): void {
     const { active, express } = this.workers;
     for (;;) {
       const next = assign(waiting.heads(), active, express);
       if (next === undefined) break;
       const { group, worker } = next;
       if (worker === 'crowded') {
-        refuse(group, refusalOfCrowded(active, clockMs()));
+        waiting.refuse(group, refusalOfCrowded(active, clockMs()));
         continue;
       }
       // A worker that holds back shows that no worker is idle: a long group would find none either.
@@ -85,8 +93,11 @@ export class Pool extends QueuedExecutor implements Sender {
     this.#sweep.wake();
   }
 
+  /** Judged by earlier runs. */
   busyForMs(queuedUs: number): number {
-    return busyForMs(this.workers.active, queuedUs, this.#options.workers);
+    let workUs = queuedUs;
+    for (const { calls } of this.workers.active) workUs += calls.loadUs;
+    return wholeMs(workUs / 1000 / this.#options.workers);
   }
 
   override executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
@@ -105,7 +116,7 @@ export class Pool extends QueuedExecutor implements Sender {
     if (group.state !== 'queued') {
       for (const worker of this.workers.all) {
         worker.calls.takeBack((sent) => sent === group);
-        worker.deadlines.cancel(group);
+        worker.calls.cancel(group);
       }
     }
     this.waiting.refuse(group, cancelled);
@@ -224,7 +235,7 @@ export class Pool extends QueuedExecutor implements Sender {
 
   #lookAt(worker: PoolWorker, now: number): void {
     // The calls behind an overdue call of a batch must not wait for that call to end.
-    const stuck = worker.deadlines.expire(now, (group) =>
+    const stuck = worker.calls.expire(now, (group) =>
       this.waiting.addBack(worker.calls.takeBack((sent) => sent === group)),
     );
     if (stuck !== undefined) {
@@ -293,4 +304,134 @@ export class Pool extends QueuedExecutor implements Sender {
     this.#events.onLost('error', detail, suspects);
     return true;
   }
+}
+
+/** What the choice of a worker depends on in a group. */
+type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'>;
+
+/** How busy a worker is. */
+interface WorkerLoad {
+  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
+  readonly loadUs: number;
+  /** Free slots of the worker's ledger: so many more calls can be sent. */
+  readonly freeSlots: number;
+  /** Generators of streams on the worker: each may want the thread at any time. */
+  readonly streamCount: number;
+  /**
+   * Work that may wait at the worker beyond `frameBudgetUs`, microseconds: code that is no call holds its thread. What waits
+   * there when that code ends runs before it goes on. undefined: none.
+   */
+  readonly gapUs?: number;
+}
+
+/**
+ * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
+ * budget, an idle worker takes any. Of several workers the least loaded one takes the calls, and of equally loaded
+ * workers the one with the fewest streams.
+ */
+export function chooseWorker<Worker extends WorkerLoad>(
+  workers: readonly Worker[],
+  costUs: number,
+  slots: number,
+): Worker | undefined {
+  let best: Worker | undefined;
+  for (const worker of workers) {
+    if (worker.freeSlots < slots) continue;
+    const { loadUs } = worker;
+    if (loadUs > 0 && loadUs + costUs > frameBudgetUs + (worker.gapUs ?? 0)) continue;
+    const isLess =
+      best === undefined ||
+      loadUs < best.loadUs ||
+      (loadUs === best.loadUs && worker.streamCount < best.streamCount);
+    if (isLess) best = worker;
+  }
+  return best;
+}
+
+/** What the choice of a worker depends on in a worker. */
+interface Candidate<Group> extends WorkerLoad {
+  /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
+  readonly isHeldByLong: boolean;
+  /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
+  isCrowdedBy(group: Group): boolean;
+}
+
+/** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
+interface Assignment<Group, Worker> {
+  readonly group: Group;
+  readonly worker: Worker | 'crowded';
+}
+
+/**
+ * The group that goes next, and its worker; undefined: no group can go now. Short groups go first until a long one is
+ * due. A short group goes to the express worker if a long call is in its way at every worker. If the workers merely have
+ * work for a millisecond, it waits for them: small calls share a message.
+ */
+export function assign<Group extends WaitingGroup, Worker extends Candidate<Group>>(
+  { short, long, isLongDue }: Heads<Group>,
+  workers: readonly Worker[],
+  express: Worker | undefined,
+): Assignment<Group, Worker> | undefined {
+  if (isLongDue) {
+    // The worker that will be idle next gets no further short groups: with them it would never be idle.
+    return place(long, workers) ?? placeShort(short, withoutNextIdle(workers), workers, express);
+  }
+  return placeShort(short, workers, workers, express) ?? place(long, workers);
+}
+
+/** @param open the workers that take short groups now */
+function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>(
+  group: Group | undefined,
+  open: readonly Worker[],
+  workers: readonly Worker[],
+  express: Worker | undefined,
+): Assignment<Group, Worker> | undefined {
+  if (group === undefined) return undefined;
+  const placed = place(group, open);
+  if (placed !== undefined || express === undefined) return placed;
+  if (!workers.every(({ freeSlots, isHeldByLong }) => freeSlots === 0 || isHeldByLong)) {
+    return undefined;
+  }
+  if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return undefined;
+  return express.isHeldByLong || express.isCrowdedBy(group)
+    ? undefined
+    : { group, worker: express };
+}
+
+/**
+ * If the chosen worker is crowded, the group goes to another worker that has room now, or is refused. It does not wait,
+ * since groups that any worker takes would wait for it.
+ */
+function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
+  group: Group | undefined,
+  workers: readonly Worker[],
+): Assignment<Group, Worker> | undefined {
+  if (group === undefined) return undefined;
+  const { nextUs, waiting } = group;
+  const worker = chooseWorker(workers, nextUs, waiting);
+  if (worker === undefined) return undefined;
+  if (!worker.isCrowdedBy(group)) return { group, worker };
+  const others = workers.filter((other) => !other.isCrowdedBy(group));
+  return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
+}
+
+function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker[] {
+  let next: Worker | undefined;
+  for (const worker of workers) {
+    if (worker.freeSlots === 0) continue;
+    if (next === undefined || worker.loadUs < next.loadUs) next = worker;
+  }
+  return workers.filter((worker) => worker !== next);
+}
+
+/** The refusal says after what time the first of the calls that nobody waits for is given up. */
+function refusalOfCrowded(workers: readonly PoolWorker[], now: number): Refusal {
+  const ms = Math.min(...workers.map((worker) => worker.crowdedForMs(now)));
+  // Else the workers are crowded by their generators.
+  const hasOrphans = workers.some(({ calls }) => calls.orphans.left.total > 0);
+  return overloaded(hasOrphans ? 'orphans' : 'generators', wholeMs(ms));
+}
+
+function wholeMs(ms: number): number {
+  return Math.max(1, Math.ceil(ms));
 }

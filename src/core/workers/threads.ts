@@ -9,12 +9,13 @@ import type { PoolOptions } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
 import {
   type Notice,
+  Outbox,
   parseMessage,
   type ReplicaTask,
+  type ResultReader,
   type ToReplica,
   wake,
 } from './wire/messages.ts';
-import { Outbox, type ResultReader } from './wire/outbox.ts';
 
 export interface ThreadExit {
   /** `closed`: it was told to end, and did. `killed`: the main thread terminated it. The others: it ended by itself. */

@@ -1,7 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
-import type { Call } from '../dispatch/call.ts';
-import { cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/limit.ts';
+import { type Call, cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/call.ts';
 import type { QueuedCall } from '../dispatch/queue/call-group.ts';
 import type { DrainReason, StreamProducer, StreamSink } from '../dispatch/streams/contract.ts';
 import { drainWithin, mayFinish, type OpenStream } from '../dispatch/streams/open-streams.ts';
@@ -234,7 +233,13 @@ export class WorkerStreams {
   }
 
   grant(ticket: number, values: number, characters: number): void {
-    if (this.#grants.length === 0) process.nextTick(() => this.#postGrants());
+    if (this.#grants.length === 0) {
+      process.nextTick(() => {
+        const grants = this.#grants;
+        this.#grants = [];
+        this.#thread.post({ type: 'grant', grants });
+      });
+    }
     this.#grants.push(ticket, values, characters);
   }
 
@@ -256,12 +261,6 @@ export class WorkerStreams {
     this.onOver(pooled);
     if (this.#streams.delete(pooled.ticket)) this.#over--;
     if (!pooled.stream.isOver) pooled.stream.lose('error');
-  }
-
-  #postGrants(): void {
-    const grants = this.#grants;
-    this.#grants = [];
-    this.#thread.post({ type: 'grant', grants });
   }
 
   #openStreams(): OpenStream[] {

@@ -1,27 +1,27 @@
 import { clockMs } from '../base/clock.ts';
 import { mostSuspects, type Suspects } from '../base/running-code.ts';
+import { startTimer } from '../base/timer.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
-import { lostCall, usualRetryMs } from '../dispatch/limit.ts';
-import { neverRan } from '../dispatch/observer.ts';
-import type { CallGroup, QueuedCall } from '../dispatch/queue/call-group.ts';
-import { frameBudgetUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
+import { lostCall, neverRan, usualRetryMs } from '../dispatch/call.ts';
+import {
+  type CallGroup,
+  frameBudgetUs,
+  type QueuedCall,
+  shortBoundUs,
+} from '../dispatch/queue/call-group.ts';
+import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { LossReason } from '../protocol/errors.ts';
-import { WorkerCalls } from './calls.ts';
-import { CallDeadlines, Orphans } from './deadlines.ts';
-import type { PoolOptions, WorkerEvents } from './options.ts';
-import type { ChangedFileError, Loading } from './starting.ts';
-import type { RunningCall, WorkerStats } from './stats.ts';
-import { Watchdog } from './stuck.ts';
+import { Watchdog, WorkerCalls } from './calls.ts';
+import type { Expected, PoolOptions, RunningCall, WorkerEvents, WorkerStats } from './options.ts';
 import type { ThreadExit, ThreadListener, WorkerThread } from './threads.ts';
 import { slotCount } from './wire/ledger.ts';
-import { isStreamItem, type Notice } from './wire/messages.ts';
-import type { ResultReader } from './wire/outbox.ts';
+import { isStreamItem, type Notice, type ResultReader } from './wire/messages.ts';
 import { WorkerStreams } from './worker-streams.ts';
 
 /** A call is ended about at its limit: a time that lies further beyond it can't be true, microseconds. */
 const latenessUs = 60_000_000;
 
-/** See {@link WorkerLoad.gapUs}. What waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
+/** Most of `gapUs`: what waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
 const longestGapUs = 50_000;
 
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
@@ -48,7 +48,7 @@ export interface WorkerOwner {
 }
 
 /** The main thread's side of one worker: its thread, its calls and their expected cost, from its start to its end. */
-export class PoolWorker implements WorkerLoad, ThreadListener {
+export class PoolWorker implements ThreadListener {
   readonly thread: WorkerThread;
   threadId = 0;
   /** Calls it has ended. */
@@ -62,9 +62,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;
-  readonly orphans: Orphans;
   readonly watchdog: Watchdog;
-  readonly deadlines: CallDeadlines;
   readonly streams: WorkerStreams;
   readonly #owner: WorkerOwner;
   readonly #options: PoolOptions;
@@ -89,9 +87,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     this.#options = options;
     this.#events = events;
     this.calls = new WorkerCalls(thread, options, (fault) => events.onFault(fault));
-    this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.watchdog = new Watchdog(thread, this.calls, options.timeoutMs);
-    this.deadlines = new CallDeadlines(thread, this.calls, this.orphans);
     this.streams = new WorkerStreams(thread, options, (detail) => this.#noteGarbled(detail));
     loading?.watch(
       options.startTimeoutMs,
@@ -107,34 +103,30 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
 
   /** Whether all calls here have their answers, and no stream is open. A call that still runs was given up at its deadline. */
   get isAnswered(): boolean {
-    if (this.orphans.left > 0 || this.streams.open > 0) return false;
+    if (this.calls.orphans.left.total > 0 || this.streams.open > 0) return false;
     return this.calls.all.every((item) => item === undefined || item.isAnswered);
   }
 
   /** Whether a call here has started and has no answer. */
   get hasStarted(): boolean {
-    return this.orphans.left > 0 || this.#started.some((item) => !item.isAnswered);
+    return this.calls.orphans.left.total > 0 || this.#started.some((item) => !item.isAnswered);
   }
 
   /** Whether nothing here could be ended by a deadline or by the thread's silence. */
   get isQuiet(): boolean {
-    if (this.calls.count > 0 || this.orphans.left > 0 || this.watchdog.isHeldUp) return false;
-    for (const { abortedAt } of this.orphans) {
+    if (this.calls.count > 0 || this.calls.orphans.left.total > 0 || this.watchdog.isHeldUp)
+      return false;
+    for (const { abortedAt } of this.calls.orphans) {
       if (abortedAt !== Number.POSITIVE_INFINITY) return false;
     }
     return true;
-  }
-
-  /** Expected work of all calls here, microseconds. */
-  get workUs(): number {
-    return this.calls.loadUs;
   }
 
   get loadUs(): number {
     return this.watchdog.isHeldUp ? Number.POSITIVE_INFINITY : this.calls.loadUs;
   }
 
-  /** See {@link WorkerLoad}. Between two slices calls have as much time as the last slice took. */
+  /** Work that may wait here in addition. Between two slices calls have as much time as the last slice took. */
   get gapUs(): number {
     return Math.min(this.watchdog.heldForMs * 1000, longestGapUs);
   }
@@ -159,14 +151,15 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   }
 
   statsAt(now: number): WorkerStats {
-    const { threadId, inFlight, completed, streams, orphans } = this;
+    const { threadId, inFlight, completed, streams } = this;
     const { open, generators } = streams;
+    const { orphans } = this.calls;
     return {
       threadId,
       inFlight,
       completed,
       streams: open,
-      left: orphans.left + generators - open,
+      left: orphans.left.total + generators - open,
       overdue: orphans.overdue,
       running: this.runningAt(now),
     };
@@ -176,7 +169,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   get isOld(): boolean {
     const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
     return (
-      this.orphans.isSpent ||
+      this.calls.orphans.isSpent ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
       (maxWorkerMemory > 0 && this.memory > maxWorkerMemory)
@@ -188,7 +181,8 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     const running = this.runningAt(clockMs());
     if (running !== undefined) return { names: [running.procedure], isCertain: true };
     const names = new Set(this.streams.names);
-    for (const { call } of [...this.orphans, ...this.#started]) names.add(call.procedure.name);
+    for (const { call } of [...this.calls.orphans, ...this.#started])
+      names.add(call.procedure.name);
     return { names: [...names].slice(0, mostSuspects), isCertain: false };
   }
 
@@ -205,16 +199,16 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     return this.streams.generators;
   }
 
-  /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
+  /** See {@link OrphanCounts.isFullOf}. A worker with as many generators as it may have is crowded, too. */
   isCrowdedBy(group: CallGroup): boolean {
     if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
-    if (this.orphans.left === 0) return false;
-    return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+    const { left } = this.calls.orphans;
+    return left.isFull && group.calls.some(({ call }) => left.isFullOf(call.procedure.name));
   }
 
   /** How long until the call whose caller left first is given up, milliseconds. */
   crowdedForMs(now: number): number {
-    const { oldest } = this.orphans;
+    const { oldest } = this.calls.orphans;
     if (oldest === undefined) return this.streams.isFull ? usualRetryMs : 0;
     const ownMs = (oldest.startedAt ?? now) - now + this.calls.timeoutOf(oldest);
     return Math.min(ownMs, oldest.call.scope.expiresAt - now);
@@ -239,9 +233,9 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     if (this.isSpare) this.#options.counters.laneCalls++;
     this.watchdog.beat();
     const item = this.calls.of(ticket);
-    const ended = item ?? this.orphans.of(ticket);
+    const ended = item ?? this.calls.orphans.of(ticket);
     if (item !== undefined) this.calls.release(item);
-    else if (ended !== undefined) this.orphans.remove(ended);
+    else if (ended !== undefined) this.calls.orphans.remove(ended);
     if (ended !== undefined) this.#answer(ended, code, micros, elapsed, reply);
     this.#owner.onCapacity();
   };
@@ -250,11 +244,15 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     switch (notice.type) {
       case 'idle':
         this.#onAnswer?.();
-        this.#noteWaiting(notice.lastTicket);
+        this.watchdog.beat();
+        // The worker has started all its calls up to this one: those that have not ended only wait.
+        for (const item of this.calls.all) {
+          if (item !== undefined && item.ticket <= notice.lastTicket) this.calls.rest(item);
+        }
         this.#owner.onCapacity();
         break;
       case 'aborted':
-        this.deadlines.aborted(notice.ticket);
+        this.calls.aborted(notice.ticket);
         this.#owner.onCapacity();
         break;
       case 'memory':
@@ -361,14 +359,6 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     this.#events.onGarbled(detail);
   }
 
-  /** The worker has started all its calls up to `lastTicket`: those that have not ended only wait. */
-  #noteWaiting(lastTicket: number): void {
-    this.watchdog.beat();
-    for (const item of this.calls.all) {
-      if (item !== undefined && item.ticket <= lastTicket) this.calls.rest(item);
-    }
-  }
-
   /** The thread is gone: answers the calls that had started. Call `takeBack` first, for those that had not. */
   lose(reason: LossReason): void {
     const { ledger } = this.thread;
@@ -400,8 +390,8 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
       this.calls.release(item);
       refuse(item);
     }
-    for (const item of this.orphans) {
-      this.orphans.remove(item);
+    for (const item of this.calls.orphans) {
+      this.calls.orphans.remove(item);
       refuse(item);
     }
   }
@@ -412,4 +402,78 @@ function failureOf({ message, stack }: FailedNotice, loading: Loading): Error {
   const error = new Error(message);
   if (stack !== undefined) error.stack = stack;
   return loading.verify(message) ?? error;
+}
+
+/**
+ * How often the files are checked while a replica loads them, milliseconds. The code of a changed file is refused, and may
+ * never end loading: once the file is put back, the next try must not wait for `startTimeoutMs`.
+ */
+const checkFilesMs = 1000;
+
+/** A file is not what the main thread has loaded: what a replica loaded from it may be other code. */
+export class ChangedFileError extends Error {
+  readonly file: string;
+
+  /** @param failure what the replica met when it loaded what is there now */
+  constructor(file: string, failure?: string) {
+    const why = failure === undefined ? '' : ` (${failure})`;
+    super(`${file} has changed since it was loaded: reload the modules, or put it back${why}`);
+    this.file = file;
+  }
+}
+
+/** A worker that loads its modules: which step it is in, how long it may take, whether it loads what is expected. */
+export class Loading {
+  /** Whether the worker is to be ended as soon as its thread has started. */
+  isUnwanted = false;
+  #stage: LoadStage | undefined;
+  readonly #changed: (() => string | undefined) | undefined;
+  #limit: NodeJS.Timeout | undefined;
+  #check: NodeJS.Timeout | undefined;
+
+  constructor(expected: Expected | undefined) {
+    this.#changed = expected?.sources.watch();
+  }
+
+  /** Watches the time and the files until `stop`, or until one of them is wrong. */
+  watch(limitMs: number, onLate: () => void, onChanged: (error: ChangedFileError) => void): void {
+    this.#limit = startTimer(limitMs, () => {
+      this.stop();
+      onLate();
+    }).unref();
+    this.#check = setInterval(() => {
+      const changed = this.verify();
+      if (changed === undefined) return;
+      this.stop();
+      onChanged(changed);
+    }, checkFilesMs).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#limit);
+    clearInterval(this.#check);
+  }
+
+  enter(stage: LoadStage): void {
+    this.#stage = stage;
+  }
+
+  /**
+   * Whether its thread has come to the modules. Before, it reads the files of this package, some hundred of them at
+   * once: if it is ended meanwhile, they stay open for as long as the process lives (Node 20).
+   */
+  get hasBegun(): boolean {
+    return this.#stage !== undefined;
+  }
+
+  /** The step that has not ended. */
+  get doing(): string {
+    return this.#stage === undefined ? 'the start of its thread' : describeStage(this.#stage);
+  }
+
+  /** Checks whether the files are those that are expected. `failure`: why the worker has failed to load. */
+  verify(failure?: string): ChangedFileError | undefined {
+    const file = this.#changed?.();
+    return file === undefined ? undefined : new ChangedFileError(file, failure);
+  }
 }

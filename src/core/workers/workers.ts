@@ -2,13 +2,19 @@ import { getPriority } from 'node:os';
 import { clockMs } from '../base/clock.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
-import type { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Expected, PoolOptions, WorkerEvents } from './options.ts';
-import { ChangedFileError, Loading, Startup } from './starting.ts';
 import { type ThreadExit, type ThreadListener, WorkerThreads } from './threads.ts';
-import { PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
+import type { LoadedReplica } from './wire/messages.ts';
+import {
+  ChangedFileError,
+  Loading,
+  PoolWorker,
+  type ReadyNotice,
+  type WorkerOwner,
+} from './worker.ts';
 
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
@@ -38,7 +44,6 @@ export class WorkerSet implements WorkerOwner {
   /** What workers must load. undefined: the next one reports it. */
   #expected: Expected | undefined;
   readonly #restartDelay = new RestartDelay(restartPolicy);
-  /** Restarts that are delayed. */
   readonly #restarts = new Set<NodeJS.Timeout>();
   /** The worker that retires, one at a time. `#teardown`: the limit of its teardown, which has begun. */
   #retiring: PoolWorker | undefined;
@@ -77,7 +82,6 @@ export class WorkerSet implements WorkerOwner {
     return this.#spares.filter((worker) => !worker.isRetiring).length;
   }
 
-  /** Workers that load the modules. */
   get loading(): PoolWorker[] {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }
@@ -88,9 +92,28 @@ export class WorkerSet implements WorkerOwner {
     this.#start(this.#options.workers - 1);
   }
 
-  /** See {@link Startup.settle}: asks all workers that are ready by now. */
-  settle(settleMs: number): Promise<void> {
-    return this.startup.settle(this.active, settleMs, this.#options.startTimeoutMs);
+  /**
+   * Resolves when `settleMs` have passed and then each worker that is ready by now has answered.
+   *
+   * @throws the first fault
+   */
+  async settle(settleMs: number): Promise<void> {
+    const { failure } = this.startup;
+    const { startTimeoutMs } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const passed = new Promise((resolve) => {
+        timer = setTimeout(resolve, settleMs);
+      });
+      await Promise.race([passed, failure]);
+      timer = setTimeout(() => {
+        const message = `it had loaded, and then its thread did not answer for ${startTimeoutMs} ms: look for a loop in what it left to run`;
+        this.startup.fail(new Error(message));
+      }, startTimeoutMs);
+      await Promise.race([Promise.all(this.active.map((worker) => worker.answer())), failure]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Ends the trial: the pool serves. */
@@ -293,7 +316,6 @@ export class WorkerSet implements WorkerOwner {
     return worker;
   }
 
-  /** A worker could not start. */
   #failToStart(error: Error): void {
     if (this.#isClosing) return;
     if (!this.startup.isOver) {
@@ -342,4 +364,59 @@ export class WorkerSet implements WorkerOwner {
 function removeFrom(workers: PoolWorker[], worker: PoolWorker): void {
   const index = workers.indexOf(worker);
   if (index !== -1) workers.splice(index, 1);
+}
+
+/**
+ * The time before a pool serves: until all its workers are ready and, if it loads new code, until the trial of that code
+ * is passed. To pass, the first worker must load, set up and report what it has loaded, and until the end of the trial
+ * no thread may throw outside of a call, end, or stop answering. The first fault is the end of the pool.
+ */
+export class Startup {
+  /** Resolves when every worker serves; rejects with the first fault. */
+  readonly ready: Promise<void>;
+  /** Resolves with what the first worker has loaded; rejects with the first fault. */
+  readonly loaded: Promise<LoadedReplica>;
+  /** Rejects with the first fault; never resolves. */
+  readonly failure: Promise<never>;
+  isTrial: boolean;
+  /** Whether every worker has been ready once. */
+  isReady = false;
+  #resolveReady!: () => void;
+  #resolveLoaded!: (loaded: LoadedReplica) => void;
+  #reject!: (error: Error) => void;
+
+  constructor(isTrial: boolean) {
+    this.isTrial = isTrial;
+    this.failure = new Promise((_resolve, reject) => {
+      this.#reject = reject;
+    });
+    const ready = new Promise<void>((resolve) => {
+      this.#resolveReady = resolve;
+    });
+    const loaded = new Promise<LoadedReplica>((resolve) => {
+      this.#resolveLoaded = resolve;
+    });
+    this.ready = Promise.race([ready, this.failure]);
+    this.loaded = Promise.race([loaded, this.failure]);
+    // Whoever awaits one of them gets the error.
+    for (const promise of [this.failure, this.ready, this.loaded]) promise.catch(() => {});
+  }
+
+  /** Whether the pool serves: from then on a fault of a worker costs that worker alone. */
+  get isOver(): boolean {
+    return this.isReady && !this.isTrial;
+  }
+
+  noteLoaded(loaded: LoadedReplica): void {
+    this.#resolveLoaded(loaded);
+  }
+
+  noteReady(): void {
+    this.isReady = true;
+    this.#resolveReady();
+  }
+
+  fail(error: Error): void {
+    if (!this.isOver) this.#reject(error);
+  }
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { overloaded } from '../../core/dispatch/limit.ts';
-import { RequestBody } from '../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../core/dispatch/body-memory.ts';
+import { overloaded } from '../../core/dispatch/call.ts';
 import { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { McpClient } from './message.ts';
@@ -136,7 +136,7 @@ export class LineService {
     }
     if (line.every(isBlank)) return;
     const scope = new RequestScope();
-    scope.admit(authText);
+    scope.authText = authText;
     const body = RequestBody.reserve(service.bodyMemory, line.byteLength, scope);
     if (typeof body === 'string') {
       const { code, data } = overloaded(body);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Place } from '../../../src/core/base/place.ts';
-import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
-import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
+import { type Call, type CallObserver, unparsed } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';

@@ -1,6 +1,5 @@
-import type { Call } from '../../../src/core/dispatch/call.ts';
+import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
-import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';

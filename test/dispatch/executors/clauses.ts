@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { neverRan } from '../../../src/core/dispatch/observer.ts';
+import { neverRan } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { Bench, type Method, type Sent } from './bench.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { neverRan } from '../../../src/core/dispatch/observer.ts';
+import { neverRan } from '../../../src/core/dispatch/call.ts';
 import { type Bench, maxReplyBytes, type Report, type Sent } from './bench.ts';
 import { turn } from './turn.ts';
 

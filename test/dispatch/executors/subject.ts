@@ -1,5 +1,5 @@
+import type { CallObserver } from '../../../src/core/dispatch/call.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
-import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
 import type { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 
 /** The clauses that hold for some executors only, and why an executor may lack one. */

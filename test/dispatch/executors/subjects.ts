@@ -1,11 +1,9 @@
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import type { Call } from '../../../src/core/dispatch/call.ts';
-import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
+import { DeadlineSweep, OrphanCounts } from '../../../src/core/dispatch/deadline.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
-import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
-import { OrphanCounts } from '../../../src/core/dispatch/orphans.ts';
-import { ClosedExecutor } from '../../../src/core/dispatch/routing.ts';
+import { closedExecutor } from '../../../src/core/dispatch/kernel.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
@@ -13,8 +11,8 @@ import { SourceFiles } from '../../../src/core/modules/module-files.ts';
 import { workerExecArgv } from '../../../src/core/modules/typescript.ts';
 import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
 import { type GoesToSink, goesToSink, type Reply } from '../../../src/core/protocol/reply.ts';
+import { PoolCounters } from '../../../src/core/workers/options.ts';
 import { Pool } from '../../../src/core/workers/pool.ts';
-import { PoolCounters } from '../../../src/core/workers/stats.ts';
 import { fixture } from '../../files.ts';
 import router from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
@@ -160,6 +158,6 @@ export const closed: Subject = {
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
     const streams = createStreams(new DeadlineSweep(), observer);
-    return { executor: new ClosedExecutor(observer), streams, close: async () => {} };
+    return { executor: closedExecutor(observer), streams, close: async () => {} };
   },
 };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chooseWorker, frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
+import { frameBudgetUs } from '../../../src/core/dispatch/queue/call-group.ts';
+import { chooseWorker } from '../../../src/core/workers/pool.ts';
 import { seed } from '../../seed.ts';
 
 const worker = (name: string, loadUs: number, freeSlots = 100, streamCount = 0) => ({

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { CallGroup, WaitingPlace } from '../../../src/core/dispatch/queue/call-group.ts';
-import { FairQueue, quantumUs } from '../../../src/core/dispatch/queue/fair-queue.ts';
-import { QueuedCallers } from '../../../src/core/dispatch/queue/queued-callers.ts';
+import {
+  FairQueue,
+  QueuedCallers,
+  quantumUs,
+} from '../../../src/core/dispatch/queue/fair-queue.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { seed } from '../../seed.ts';
 
 /** What the queue sees of a group. */
-interface FakeTrain {
+interface FakeGroup {
   readonly scope: { readonly key: string };
   readonly waiting: number;
   /** All of it, and what it sends at its turn. */
@@ -21,29 +24,29 @@ interface FakeTrain {
   queue: WaitingPlace | undefined;
 }
 
-const asTrain = (group: FakeTrain): CallGroup => group as unknown as CallGroup;
-const asFake = (group: CallGroup | undefined): FakeTrain | undefined =>
-  group as unknown as FakeTrain | undefined;
-const keyOf = (scope: RequestScope): string => (scope as unknown as FakeTrain['scope']).key;
+const asGroup = (group: FakeGroup): CallGroup => group as unknown as CallGroup;
+const asFake = (group: CallGroup | undefined): FakeGroup | undefined =>
+  group as unknown as FakeGroup | undefined;
+const keyOf = (scope: RequestScope): string => (scope as unknown as FakeGroup['scope']).key;
 
 let made = 0;
-function trainOf(key: string, us = 100, facts: Partial<FakeTrain> = {}): FakeTrain {
+function groupOf(key: string, us = 100, facts: Partial<FakeGroup> = {}): FakeGroup {
   const arrivedAt = made++;
   const costs = { expectedUs: us, nextUs: us, returnedUs: 0, isReturned: false };
   return { scope: { key }, waiting: 1, ...costs, arrivedAt, queue: undefined, ...facts };
 }
 
-function dropped(group: FakeTrain | undefined): void {
-  if (group !== undefined) group.queue?.drop(asTrain(group));
+function dropped(group: FakeGroup | undefined): void {
+  if (group !== undefined) group.queue?.drop(asGroup(group));
 }
 
 function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers {
   return new QueuedCallers({ keyOf, weightOf: (scope) => weightOf(keyOf(scope)) });
 }
 
-function pushed(queue: FairQueue, key: string, count: number, us: number): FakeTrain[] {
-  const groups = Array.from({ length: count }, () => trainOf(key, us));
-  for (const group of groups) queue.push(asTrain(group));
+function pushed(queue: FairQueue, key: string, count: number, us: number): FakeGroup[] {
+  const groups = Array.from({ length: count }, () => groupOf(key, us));
+  for (const group of groups) queue.push(asGroup(group));
   return groups;
 }
 
@@ -120,11 +123,11 @@ describe('the fair queue', () => {
 
   test('what comes back stands where it stood, by its age, and others do not wait for it', () => {
     const queue = new FairQueue(callersOf());
-    const [a1, a2] = pushed(queue, 'a', 2, quantumUs) as [FakeTrain, FakeTrain];
+    const [a1, a2] = pushed(queue, 'a', 2, quantumUs) as [FakeGroup, FakeGroup];
     assert.equal(asFake(queue.shift()), a1);
-    const [b1, b2] = pushed(queue, 'b', 2, quantumUs) as [FakeTrain, FakeTrain];
-    const [a3] = pushed(queue, 'a', 1, quantumUs) as [FakeTrain];
-    queue.push(asTrain(a1));
+    const [b1, b2] = pushed(queue, 'b', 2, quantumUs) as [FakeGroup, FakeGroup];
+    const [a3] = pushed(queue, 'a', 1, quantumUs) as [FakeGroup];
+    queue.push(asGroup(a1));
     const order = Array.from({ length: 5 }, () => asFake(queue.shift()));
     assert.deepEqual(order, [b1, a1, b2, a2, a3]);
   });
@@ -132,8 +135,8 @@ describe('the fair queue', () => {
   test('what was paid for and did not run is given back', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'b', 8, quantumUs);
-    const paid = { ...trainOf('a', 5 * quantumUs), returnedUs: 5 * quantumUs };
-    queue.push(asTrain(paid));
+    const paid = { ...groupOf('a', 5 * quantumUs), returnedUs: 5 * quantumUs };
+    queue.push(asGroup(paid));
     assert.equal(drained(queue).join(''), 'babbbbbbb');
   });
 
@@ -141,13 +144,13 @@ describe('the fair queue', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'b', 3, quantumUs);
     // All of it takes a second.
-    const batch = trainOf('a', 1_000_000, { nextUs: quantumUs, waiting: 1000 });
+    const batch = groupOf('a', 1_000_000, { nextUs: quantumUs, waiting: 1000 });
     const order: string[] = [];
-    queue.push(asTrain(batch));
+    queue.push(asGroup(batch));
     for (let n = 0; n < 6; n++) {
-      const group = asFake(queue.shift()) as FakeTrain;
+      const group = asFake(queue.shift()) as FakeGroup;
       order.push(group.scope.key);
-      if (group === batch) queue.push(asTrain(batch));
+      if (group === batch) queue.push(asGroup(batch));
     }
     assert.equal(order.join(''), 'bababa');
   });
@@ -164,10 +167,10 @@ describe('the accounts of callers', () => {
     const callers = callersOf();
     const [one, other] = [new FairQueue(callers), new FairQueue(callers)];
     assert.equal(callers.newestOfLongest(), undefined);
-    const refused = (): FakeTrain | undefined => asFake(callers.newestOfLongest());
+    const refused = (): FakeGroup | undefined => asFake(callers.newestOfLongest());
     pushed(one, 'polite', 50, 100);
-    const batch = trainOf('batches', 100, { waiting: 64 });
-    one.push(asTrain(batch));
+    const batch = groupOf('batches', 100, { waiting: 64 });
+    one.push(asGroup(batch));
     // No queue holds most of its calls.
     const spread = [...pushed(one, 'greedy', 33, 100), ...pushed(other, 'greedy', 33, 100)];
     for (const group of spread.toReversed().slice(0, 2)) {
@@ -186,8 +189,8 @@ describe('the accounts of callers', () => {
     const callers = callersOf();
     const queue = new FairQueue(callers);
     const [newest] = pushed(queue, 'polite', 1, 100);
-    const returned = Array.from({ length: 3 }, () => trainOf('greedy', 100, { isReturned: true }));
-    for (const group of returned) queue.push(asTrain(group));
+    const returned = Array.from({ length: 3 }, () => groupOf('greedy', 100, { isReturned: true }));
+    for (const group of returned) queue.push(asGroup(group));
     assert.deepEqual([callers.calls, callers.returned], [4, 3]);
     assert.equal(asFake(callers.newestOfLongest()), newest);
     dropped(newest);
@@ -199,21 +202,21 @@ describe('the accounts of callers', () => {
   test('a wait is that of the caller by its share, and no longer than all that waits', () => {
     const callers = callersOf((key) => (key === 'gold' ? 3 : 1));
     const queue = new FairQueue(callers);
-    const [, newest] = pushed(queue, 'gold', 2, 6000) as [FakeTrain, FakeTrain];
-    assert.equal(callers.waitUsOf(asTrain(newest)), 12_000);
-    const [other] = pushed(new FairQueue(callers), 'plain', 1, 1000) as [FakeTrain];
-    assert.equal(callers.waitUsOf(asTrain(newest)), 13_000);
-    assert.equal(callers.waitUsOf(asTrain(other)), 4000);
-    assert.equal(callers.waitUsOf(asTrain(trainOf('nobody'))), 13_000);
+    const [, newest] = pushed(queue, 'gold', 2, 6000) as [FakeGroup, FakeGroup];
+    assert.equal(callers.waitUsOf(asGroup(newest)), 12_000);
+    const [other] = pushed(new FairQueue(callers), 'plain', 1, 1000) as [FakeGroup];
+    assert.equal(callers.waitUsOf(asGroup(newest)), 13_000);
+    assert.equal(callers.waitUsOf(asGroup(other)), 4000);
+    assert.equal(callers.waitUsOf(asGroup(groupOf('nobody'))), 13_000);
   });
 });
 
 /** As it is written in the paper: turn by turn, nothing skipped, each line a plain list. */
 class Model {
-  lines: { key: string; groups: FakeTrain[]; deficit: number }[] = [];
+  lines: { key: string; groups: FakeGroup[]; deficit: number }[] = [];
   turn = 0;
 
-  push(group: FakeTrain): void {
+  push(group: FakeGroup): void {
     const { key } = group.scope;
     let line = this.lines.find((other) => other.key === key);
     if (line === undefined) {
@@ -233,7 +236,7 @@ class Model {
     line.groups.sort((a, b) => a.arrivedAt - b.arrivedAt);
   }
 
-  peek(): FakeTrain | undefined {
+  peek(): FakeGroup | undefined {
     if (this.lines.length === 0) return undefined;
     for (;;) {
       const line = this.lines[this.turn % this.lines.length];
@@ -246,7 +249,7 @@ class Model {
     }
   }
 
-  shift(): FakeTrain | undefined {
+  shift(): FakeGroup | undefined {
     const group = this.peek();
     if (group === undefined) return undefined;
     const line = this.lines[this.turn];
@@ -255,7 +258,7 @@ class Model {
     return group;
   }
 
-  remove(group: FakeTrain): void {
+  remove(group: FakeGroup): void {
     const at = this.lines.findIndex(({ groups }) => groups.includes(group));
     const line = this.lines[at];
     if (line === undefined) return;
@@ -270,7 +273,7 @@ class Model {
     }
   }
 
-  get all(): FakeTrain[] {
+  get all(): FakeGroup[] {
     return this.lines.flatMap(({ groups }) => groups);
   }
 }
@@ -287,12 +290,12 @@ class Pair {
   readonly callers = callersOf();
   readonly queue = new FairQueue(this.callers);
   readonly model = new Model();
-  readonly #gone: FakeTrain[] = [];
+  readonly #gone: FakeGroup[] = [];
 
   act({ what, key, us, calls }: Action): void {
     switch (what) {
       case 'push':
-        this.push(trainOf(`key ${key}`, us, { waiting: calls, nextUs: Math.ceil(us / calls) }));
+        this.push(groupOf(`key ${key}`, us, { waiting: calls, nextUs: Math.ceil(us / calls) }));
         break;
       case 'return':
         this.return(us);
@@ -310,8 +313,8 @@ class Pair {
     this.check();
   }
 
-  push(group: FakeTrain): void {
-    this.queue.push(asTrain(group));
+  push(group: FakeGroup): void {
+    this.queue.push(asGroup(group));
     this.model.push(group);
   }
 
@@ -337,7 +340,7 @@ class Pair {
     this.drop(newest);
   }
 
-  drop(group: FakeTrain | undefined): void {
+  drop(group: FakeGroup | undefined): void {
     if (group === undefined) return;
     dropped(group);
     this.model.remove(group);
@@ -363,7 +366,7 @@ class Pair {
   }
 }
 
-function callsOf(groups: readonly FakeTrain[]): number {
+function callsOf(groups: readonly FakeGroup[]): number {
   return groups.reduce((sum, { waiting }) => sum + waiting, 0);
 }
 

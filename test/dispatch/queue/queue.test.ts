@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
-import { GroupQueue } from '../../../src/core/dispatch/queue/waiting-groups.ts';
+import { GroupQueue } from '../../../src/core/dispatch/queue/fair-queue.ts';
 import { seed } from '../../seed.ts';
 
 /** What the queue sees of a group. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { TokenBuckets } from '../../../src/core/dispatch/quota/rate-limit.ts';
+import { TokenBuckets } from '../../../src/core/dispatch/rate-limit.ts';
 
 function bucketsOf(limit: { calls?: number; costMs?: number; burstSeconds?: number }, keys = 100) {
   const clock = { ms: 5000 };

@@ -107,7 +107,7 @@ export class Bodies {
         return;
       }
       for (const { outcome } of readAnswer(plan, answer.text)) {
-        // The front end parses params up to a limit of its own.
+        // The main thread parses params up to a limit of its own.
         const isTooLarge = plan.method === 'in.long' && outcome === '-32004';
         tally.answered(plan, outcome, outcome === 'ok' || isTooLarge);
       }

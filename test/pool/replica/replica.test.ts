@@ -8,7 +8,7 @@ import { Router, tableOf } from '../../../src/core/procedures/router.ts';
 import { Replica } from '../../../src/core/workers/replica/replica.ts';
 import { FrameBuilder } from '../../../src/core/workers/wire/frame.ts';
 import { Ledger, slotCount } from '../../../src/core/workers/wire/ledger.ts';
-import { Outbox, ReplicaSender } from '../../../src/core/workers/wire/outbox.ts';
+import { Outbox, ReplicaSender } from '../../../src/core/workers/wire/messages.ts';
 
 /** A replica without a thread: its frames are made and its results are read here. */
 class Bench {

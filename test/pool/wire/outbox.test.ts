@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { Outbox } from '../../../src/core/workers/wire/outbox.ts';
+import { Outbox } from '../../../src/core/workers/wire/messages.ts';
 import { anyText } from '../../any-text.ts';
 import { moduleUrl } from '../../files.ts';
 import { seed } from '../../seed.ts';
@@ -133,7 +133,7 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   const frontEnd = new Outbox();
   const worker = new Worker(new URL('./outbox-writer.mjs', import.meta.url), {
     workerData: {
-      module: moduleUrl('src/core/workers/wire/outbox.ts'),
+      module: moduleUrl('src/core/workers/wire/messages.ts'),
       buffer: frontEnd.buffer,
       count,
     },
@@ -145,9 +145,9 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
       frontEnd.drain((ticket, code, micros, elapsedUs, reply) => {
         const expected = `${next}${next % 3 === 0 ? 'é' : ''}${'x'.repeat(next % 97)}`;
         if (ticket !== next || code !== next % 7 || micros !== next / 2 || elapsedUs !== next) {
-          reject(new Error(`${ticket} came in place of ${next}`));
+          reject(new Error(`${ticket} came instead of ${next}`));
         } else if (reply !== expected) {
-          reject(new Error(`${reply} came in place of ${expected}`));
+          reject(new Error(`${reply} came instead of ${expected}`));
         }
         next++;
       });

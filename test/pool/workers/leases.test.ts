@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
-import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { type Call, CallEnding, unparsed } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import {
   CallGroup,
   type CallGroupOwner,
+  CostEstimate,
   QueuedCall,
 } from '../../../src/core/dispatch/queue/call-group.ts';
-import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
-import type { PoolOptions, WorkerEvents } from '../../../src/core/workers/options.ts';
-import { PoolCounters } from '../../../src/core/workers/stats.ts';
+import {
+  PoolCounters,
+  type PoolOptions,
+  type WorkerEvents,
+} from '../../../src/core/workers/options.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import { PoolWorker } from '../../../src/core/workers/worker.ts';
 
@@ -147,10 +149,10 @@ describe('the buffer of a large body that a worker was sent', () => {
   test('is not free when the call is answered at its deadline, but when its worker has heard of it', () => {
     const bench = new Bench(new RequestScope({ timeoutMs: 1 }, 0)).start();
     bench.ledger.leave();
-    bench.worker.deadlines.expire(1e9, () => {});
+    bench.worker.calls.expire(1e9, () => {});
     assert.ok(bench.item.isAnswered);
     assert.equal(bench.isFree, false);
-    bench.worker.deadlines.aborted(bench.item.ticket);
+    bench.worker.calls.aborted(bench.item.ticket);
     assert.equal(bench.isFree, true);
   });
 });

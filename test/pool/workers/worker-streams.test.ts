@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Call } from '../../../src/core/dispatch/call.ts';
-import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import {
   CallGroup,
   type CallGroupOwner,
+  CostEstimate,
   QueuedCall,
 } from '../../../src/core/dispatch/queue/call-group.ts';
-import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import type { StreamFlow, StreamSink } from '../../../src/core/dispatch/streams/contract.ts';

@@ -4,8 +4,8 @@ import {
   type Authenticator,
   createAuthenticator,
 } from '../../../src/core/dispatch/authenticate.ts';
-import { overloadedReply } from '../../../src/core/dispatch/limit.ts';
-import { RequestBody } from '../../../src/core/dispatch/request-body.ts';
+import { RequestBody } from '../../../src/core/dispatch/body-memory.ts';
+import { overloadedReply } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Service } from '../../../src/core/dispatch/service.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';

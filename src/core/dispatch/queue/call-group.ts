@@ -1,12 +1,9 @@
 import { clockMs } from '../../base/clock.ts';
+import type { Procedure } from '../../procedures/types.ts';
 import type { Outcome, Reply, ReplySink } from '../../protocol/reply.ts';
 import type { BodyLease } from '../body-lease.ts';
-import type { Call } from '../call.ts';
-import type { CallEnding } from '../call-ending.ts';
-import type { Refusal } from '../limit.ts';
-import { neverRan } from '../observer.ts';
+import { type Call, type CallEnding, neverRan, type Refusal } from '../call.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
-import { type CostEstimate, transferCostUs } from './cost.ts';
 
 /** One call of a group: what it is expected to cost, where it is, and its answer. */
 export class QueuedCall {
@@ -24,7 +21,6 @@ export class QueuedCall {
   loadUs = 0;
   /** Whether the call was sent with a long group. */
   isOfLong = false;
-  /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
   /** When its signal was aborted, by `clockMs`; Infinity: the worker has told that it received the abort. */
   abortedAt: number | undefined = undefined;
@@ -54,18 +50,25 @@ export class QueuedCall {
    * @param runUs microseconds since the handler was entered; `neverRan`
    */
   answer(reply: Reply, code: number, runUs: number): void {
-    if (!this.#claimAnswer()) return;
+    if (this.isAnswered) return;
+    this.isAnswered = true;
     const { ending } = this.group;
-    this.reply = ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs));
-    this.group.noteAnswer(this);
+    this.#end(ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs)));
   }
 
   /** Answers with an outcome of the main thread. The call has not run. */
   finish(outcome: Outcome): void {
-    if (!this.#claimAnswer()) return;
+    if (this.isAnswered) return;
+    this.isAnswered = true;
     const { ending } = this.group;
-    this.reply = ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan));
-    this.group.noteAnswer(this);
+    this.#end(ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan)));
+  }
+
+  refuse(refusal: Refusal, runUs: number): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    const { ending } = this.group;
+    this.#end(ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs)));
   }
 
   /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */
@@ -73,18 +76,9 @@ export class QueuedCall {
     this.call = { ...this.call, params: undefined, source: undefined };
   }
 
-  /** Answers with a standard error. */
-  refuse(refusal: Refusal, runUs: number): void {
-    if (!this.#claimAnswer()) return;
-    const { ending } = this.group;
-    this.reply = ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs));
+  #end(reply: Reply): void {
+    this.reply = reply;
     this.group.noteAnswer(this);
-  }
-
-  #claimAnswer(): boolean {
-    if (this.isAnswered) return false;
-    this.isAnswered = true;
-    return true;
   }
 }
 
@@ -106,22 +100,21 @@ export interface CallReceiver {
   send(item: QueuedCall, follows: boolean): Sending;
 }
 
-/** Where a group waits for a worker. */
 export interface WaitingPlace {
   /** Takes the group out: it is about to be answered, or it goes elsewhere. */
   drop(group: CallGroup): void;
 }
 
-/**
- * The portion that a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
- * hold a worker until all of them have run while other callers wait.
- */
+/** What a group sends at a time, expected microseconds; at least one call. So a long batch does not hold a worker. */
 const portionUs = 8000;
 
 /** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
 function fitsBehind(item: QueuedCall, sumUs: number): boolean {
   return sumUs === 0 || sumUs + item.expectedUs <= portionUs;
 }
+
+/** Gets a group once every call has an answer; a sink gets the reply of a group of one call. */
+export type GroupReceiver = ReplySink | ((group: CallGroup) => void);
 
 /** Whom a group tells of what happens to it. */
 export interface CallGroupOwner {
@@ -131,11 +124,8 @@ export interface CallGroupOwner {
   onDone(group: CallGroup): void;
   /** A held group may go on: every call before `next` has an answer. */
   onResume(group: CallGroup): void;
-  /**
-   * The replies of the group are together larger than one request may get: calls that have not started must not start.
-   */
+  /** The replies are together larger than one request may get: calls that have not started must not start. */
   onTooLarge(group: CallGroup): void;
-  /** The caller has gone. */
   onCancelled(group: CallGroup): void;
 }
 
@@ -161,19 +151,16 @@ export class CallGroup implements CancelListener {
   /** By `clockMs`. */
   readonly arrivedAt: number;
   readonly #owner: CallGroupOwner;
-  readonly #receiver: ReplySink | ((group: CallGroup) => void);
+  readonly #receiver: GroupReceiver;
   #answered = 0;
   #replyLength = 0;
 
-  /**
-   * @param arrivedAt by `clockMs`
-   * @param receiver gets the group once every call has an answer; a sink gets the reply of a group of one call
-   */
+  /** @param arrivedAt by `clockMs` */
   constructor(
     calls: readonly QueuedCall[],
     arrivedAt: number,
     owner: CallGroupOwner,
-    receiver: ReplySink | ((group: CallGroup) => void),
+    receiver: GroupReceiver,
   ) {
     this.calls = calls;
     for (let index = 0; index < calls.length; index++) {
@@ -193,10 +180,9 @@ export class CallGroup implements CancelListener {
     return (this.calls[0] as QueuedCall).call.scope;
   }
 
-  /** The name and the bound of its procedure, where that has one. A call of such a procedure is a group by itself. */
-  get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
-    const { name, maxConcurrency } = (this.calls[0] as QueuedCall).call.procedure;
-    return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
+  /** Of its first call. A call of a procedure with `maxConcurrency` is a group by itself. */
+  get procedure(): Procedure {
+    return (this.calls[0] as QueuedCall).call.procedure;
   }
 
   /** Expected microseconds of what has still to be sent. */
@@ -206,7 +192,13 @@ export class CallGroup implements CancelListener {
 
   /** Expected microseconds of the portion that it sends next. */
   get nextUs(): number {
-    return this.calls.length === 1 ? this.expectedUs : this.#costUs(this.#portionEnd());
+    let sum = 0;
+    for (let i = this.next; i < this.calls.length; i++) {
+      const item = this.calls[i] as QueuedCall;
+      if (!fitsBehind(item, sum)) break;
+      sum += item.expectedUs;
+    }
+    return sum;
   }
 
   /** Expected microseconds of what was sent and came back. */
@@ -255,10 +247,7 @@ export class CallGroup implements CancelListener {
     return this.#owner.ending;
   }
 
-  /**
-   * How long a call that ends now has waited: microseconds since the group's arrival, without `runUs`. 0 where nobody
-   * asks.
-   */
+  /** Microseconds since the group's arrival that a call which ends now did not run; 0 if nobody asks. */
   waitUs(runUs: number): number {
     if (this.ending.timing === 'none') return 0;
     const waitUs = (clockMs() - this.arrivedAt) * 1000 - Math.max(runUs, 0);
@@ -297,17 +286,6 @@ export class CallGroup implements CancelListener {
     this.#owner.onCancelled(this);
   }
 
-  #portionEnd(): number {
-    let sum = 0;
-    let end = this.next;
-    for (; end < this.calls.length; end++) {
-      const item = this.calls[end] as QueuedCall;
-      if (!fitsBehind(item, sum)) break;
-      sum += item.expectedUs;
-    }
-    return end;
-  }
-
   #costUs(end: number): number {
     let sum = 0;
     for (let i = this.next; i < end; i++) sum += (this.calls[i] as QueuedCall).expectedUs;
@@ -329,4 +307,90 @@ export class CallGroup implements CancelListener {
       this.#owner.onResume(this);
     }
   }
+}
+
+/**
+ * Work that may wait at one worker, microseconds: enough to share the price of a message among many small calls, and so
+ * little that a call behind it does not notice the wait.
+ */
+export const frameBudgetUs = 1000;
+
+/** What handing a call over and taking its result costs beside the procedure's own time, microseconds. */
+const overheadUs = 4;
+
+/** Copying a byte to another thread, microseconds. */
+const usPerByte = 0.001;
+
+/** The estimate rises fast and falls slowly: a call that was wrongly believed to be cheap delays those behind it. */
+const rise = 0.5;
+const fall = 0.1;
+
+/** A group that is expected to take at most so long is short, microseconds. */
+export const shortBoundUs = 8000;
+
+/**
+ * A low quantile of the runs falls fast and rises slowly, so that a procedure stays short which the machine held up now
+ * and then. A mean would not do: learned beside other programs that use every core, it would call a procedure of 2 ms
+ * long for ever.
+ */
+const quantileRise = 0.02;
+const quantileFall = 0.3;
+
+/** What a procedure's calls cost a worker, learned from its runs. */
+export class CostEstimate {
+  #micros: number | undefined;
+  #leastUs: number | undefined;
+
+  /** A procedure that never ran may be heavy: one call of it counts for a worker's whole budget. */
+  get expectedUs(): number {
+    return this.#micros === undefined ? frameBudgetUs : this.#micros + overheadUs;
+  }
+
+  /** Microseconds that most calls take at least; Infinity for a procedure that never ran. */
+  get leastUs(): number {
+    return this.#leastUs ?? Number.POSITIVE_INFINITY;
+  }
+
+  record(micros: number): void {
+    this.#micros = approach(this.#micros, micros, rise, fall);
+    this.#leastUs = approach(this.#leastUs, micros, quantileRise, quantileFall);
+  }
+}
+
+function approach(from: number | undefined, to: number, up: number, down: number): number {
+  return from === undefined ? to : from + (to - from) * (to > from ? up : down);
+}
+
+function transferCostUs(bytes: number): number {
+  return bytes * usPerByte;
+}
+
+/** Short groups may go before a long one until their work adds up to this many times the work of the long one. */
+const patience = 4;
+
+/** Most work of short groups that may go before a long one, microseconds: a group that takes seconds waits no longer. */
+const mostPassedUs = 1_000_000;
+
+/**
+ * Whether a long group goes next although short groups wait. This is counted in work, not by the clock: where groups of
+ * both kinds come faster than the workers can serve them, all waits grow, and neither kind would ever reach a given
+ * ratio of waits. So the long groups get at least a fifth of the workers' time, and the short groups get the rest while
+ * they need it.
+ *
+ * @param longUs what the long group is expected to cost
+ * @param passedUs the sum of `passUs` of the short groups that went before it
+ */
+export function isDue(longUs: number, passedUs: number): boolean {
+  return passedUs >= Math.min(patience * longUs, mostPassedUs);
+}
+
+/**
+ * What a short group counts for, microseconds, when it goes to a worker while a long group waits. On an idle worker it
+ * counts for a whole frame's budget at least: a long group needs an idle worker, and a trickle of tiny calls must not
+ * take every idle worker for next to nothing.
+ *
+ * @param isIdle the worker had nothing to do
+ */
+export function passUs(expectedUs: number, isIdle: boolean): number {
+  return isIdle ? Math.max(expectedUs, frameBudgetUs) : expectedUs;
 }

@@ -1,5 +1,6 @@
+import type { RequestScope } from '../scope.ts';
+import type { Callers } from '../share.ts';
 import type { CallGroup, WaitingPlace } from './call-group.ts';
-import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queued-callers.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
@@ -10,11 +11,8 @@ export const quantumUs = 1000;
  */
 const mostForStreamsUs = 50_000;
 
-/**
- * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
- * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
- */
-class LineNode implements WaitingPlace, QueuedWork {
+/** A group in the line of its caller, linked both ways: a group that is answered meanwhile leaves without a search. */
+class LineNode implements WaitingPlace {
   readonly group: CallGroup;
   readonly line: Line;
   before: LineNode | undefined;
@@ -48,7 +46,7 @@ class LineNode implements WaitingPlace, QueuedWork {
 }
 
 /** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
-class Line implements CallerLine {
+class Line {
   readonly queue: FairQueue;
   readonly caller: QueuedCaller;
   first: LineNode | undefined = undefined;
@@ -66,6 +64,7 @@ class Line implements CallerLine {
     this.caller = caller;
   }
 
+  /** The group that came last, apart from groups that a worker gave back. */
   get newest(): CallGroup | undefined {
     let node = this.last;
     while (node?.isReturned) node = node.before;
@@ -140,7 +139,16 @@ export class FairQueue {
         behind = behind.behind;
       }
     }
-    this.#enter(group, line, behind);
+    const before = behind === undefined ? line.last : behind.before;
+    const node = new LineNode(group, line, before, behind);
+    if (before === undefined) line.first = node;
+    else before.behind = node;
+    if (behind === undefined) line.last = node;
+    else behind.before = node;
+    group.queue = node;
+    this.size += node.calls;
+    this.workUs += node.workUs;
+    this.#callers.enter(caller, node);
   }
 
   /** The group that goes next; it stays here until `shift`. */
@@ -156,7 +164,6 @@ export class FairQueue {
     return node.group;
   }
 
-  /** Takes a group out. */
   leave(node: LineNode): void {
     const { group, line, before, behind } = node;
     group.queue = undefined;
@@ -206,20 +213,6 @@ export class FairQueue {
     return line.first;
   }
 
-  /** @param behind the node that comes after it; undefined: it is the last */
-  #enter(group: CallGroup, line: Line, behind: LineNode | undefined): void {
-    const before = behind === undefined ? line.last : behind.before;
-    const node = new LineNode(group, line, before, behind);
-    if (before === undefined) line.first = node;
-    else before.behind = node;
-    if (behind === undefined) line.last = node;
-    else behind.before = node;
-    group.queue = node;
-    this.size += node.calls;
-    this.workUs += node.workUs;
-    this.#callers.enter(line.caller, node);
-  }
-
   /** Puts a new caller behind all others. It gets its first quantum at its first turn. */
   #open(caller: QueuedCaller): Line {
     const line = new Line(this, caller);
@@ -249,5 +242,293 @@ export class FairQueue {
     if (this.#turn !== line) return;
     this.#turn = line.next;
     line.next.grant(1);
+  }
+}
+
+/** Tells callers apart, and their weights. Asked only about calls that have to wait. */
+export type CallerShares = Callers<RequestScope>;
+
+/** A smaller weight would need many rounds for one call; with a larger one a caller would have the workers to itself. */
+const leastWeight = 1 / 64;
+const mostWeight = 64;
+
+/** A weight within the bounds; 1 for what is no number. */
+export function boundedWeight(weight: number): number {
+  return Number.isNaN(weight) ? 1 : Math.min(mostWeight, Math.max(leastWeight, weight));
+}
+
+/** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */
+interface QueuedCaller {
+  readonly key: string;
+  readonly weight: number;
+  calls: number;
+  groups: number;
+  workUs: number;
+  readonly lines: Set<Line>;
+}
+
+/**
+ * Who has calls waiting, and how many. Each caller has one account for all queues of a pool, so that nobody gets more
+ * room by calling several procedures. An account exists only while its caller has something queued: so the bound on
+ * waiting calls also bounds the accounts.
+ */
+export class QueuedCallers {
+  readonly #shares: CallerShares;
+  readonly #callers = new Map<string, QueuedCaller>();
+  /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
+  #longest: Longest | undefined;
+  #weights = 0;
+
+  /** Calls that wait, and those of them that a worker gave back. */
+  calls = 0;
+  returned = 0;
+  /** Work that all waiting calls are expected to cost, microseconds. */
+  workUs = 0;
+
+  constructor(shares: CallerShares) {
+    this.#shares = shares;
+  }
+
+  get size(): number {
+    return this.#callers.size;
+  }
+
+  /** The account of a group's caller, made where there is none. */
+  of({ scope }: CallGroup): QueuedCaller {
+    const key = this.#shares.keyOf(scope);
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const caller = {
+      key,
+      weight: boundedWeight(this.#shares.weightOf(scope)),
+      calls: 0,
+      groups: 0,
+      workUs: 0,
+      lines: new Set<Line>(),
+    };
+    this.#callers.set(key, caller);
+    this.#weights += caller.weight;
+    return caller;
+  }
+
+  /** A stream of a caller has had a worker for so long, microseconds: the caller pays for it, if it has anything queued. */
+  charge(scope: RequestScope, us: number): void {
+    if (this.#callers.size < 2) return;
+    for (const line of this.#callers.get(this.#shares.keyOf(scope))?.lines ?? []) line.charge(us);
+  }
+
+  enter(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
+    caller.groups++;
+    caller.workUs += workUs;
+    this.calls += calls;
+    this.workUs += workUs;
+    if (isReturned) this.returned += calls;
+    else this.#count(caller, calls);
+  }
+
+  /** A caller has one group less queued. Its account ends with its last group. */
+  leave(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
+    caller.groups--;
+    caller.workUs -= workUs;
+    this.calls -= calls;
+    this.workUs -= workUs;
+    if (isReturned) this.returned -= calls;
+    else this.#count(caller, -calls);
+    if (caller.groups > 0) return;
+    this.#callers.delete(caller.key);
+    this.#weights -= caller.weight;
+    if (this.calls > 0) return;
+    // Sums of floats drift: with nothing queued they must be exactly 0.
+    this.workUs = 0;
+    this.#weights = 0;
+    this.#longest = undefined;
+  }
+
+  /** Of the caller with the most calls. Groups that workers gave back do not count. undefined: there is none. */
+  newestOfLongest(): CallGroup | undefined {
+    this.#longest ??= new Longest(this.#callers.values());
+    let newest: CallGroup | undefined;
+    for (const { newest: last } of this.#longest.longest()?.lines ?? []) {
+      if (last === undefined) continue;
+      if (newest === undefined || last.arrivedAt >= newest.arrivedAt) newest = last;
+    }
+    return newest;
+  }
+
+  /**
+   * How much work leaves before the last group of this group's caller has left, microseconds of one worker: the
+   * caller's own work by its share of the time, and at most all work that waits.
+   */
+  waitUsOf({ scope }: CallGroup): number {
+    const caller = this.#callers.get(this.#shares.keyOf(scope));
+    if (caller === undefined) return this.workUs;
+    return Math.min(this.workUs, (caller.workUs * this.#weights) / caller.weight);
+  }
+
+  #count(caller: QueuedCaller, calls: number): void {
+    this.#longest?.change(caller, caller.calls + calls);
+    caller.calls += calls;
+  }
+}
+
+/**
+ * Finds the caller with the most calls without a search: callers with equally many stand together, and the greatest number
+ * changes by no more than a caller's does.
+ */
+class Longest {
+  readonly #byCalls = new Map<number, Set<QueuedCaller>>();
+  #most = 0;
+
+  constructor(callers: Iterable<QueuedCaller>) {
+    for (const caller of callers) this.#add(caller, caller.calls);
+  }
+
+  /** A caller has so many calls from now on; 0: it is gone. `caller.calls` is still the old number. */
+  change(caller: QueuedCaller, calls: number): void {
+    const before = this.#byCalls.get(caller.calls);
+    before?.delete(caller);
+    if (before?.size === 0) this.#byCalls.delete(caller.calls);
+    this.#add(caller, calls);
+    while (this.#most > 0 && !this.#byCalls.has(this.#most)) this.#most--;
+  }
+
+  /** Of several callers the one that has had so many calls for the longest time; undefined: there is none. */
+  longest(): QueuedCaller | undefined {
+    return this.#byCalls.get(this.#most)?.values().next().value;
+  }
+
+  #add(caller: QueuedCaller, calls: number): void {
+    if (calls === 0) return;
+    const equals = this.#byCalls.get(calls);
+    if (equals === undefined) this.#byCalls.set(calls, new Set([caller]));
+    else equals.add(caller);
+    this.#most = Math.max(this.#most, calls);
+  }
+}
+
+/** Up to so much work waits in the order in which it came, microseconds: as much as one short call. */
+const plainUs = 8000;
+
+/**
+ * Groups that wait for a worker. While little work waits, they stand in the order in which they came, at the cost of a plain
+ * queue. Beyond that they are shared out among their callers.
+ *
+ *     add -> arrivals -> worker            while little work waits
+ *               |
+ *               +-> shared -> worker       once more than 8 ms of it do
+ */
+export class WaitingLine {
+  readonly #arrivals = new GroupQueue();
+  readonly #shared: FairQueue;
+
+  constructor(callers: QueuedCallers) {
+    this.#shared = new FairQueue(callers);
+  }
+
+  /** Calls that wait. */
+  get size(): number {
+    return this.#arrivals.size + this.#shared.size;
+  }
+
+  /** Calls that have arrived and are on no caller's account yet. */
+  get unsharedCalls(): number {
+    return this.#arrivals.size;
+  }
+
+  /** Work that those calls are expected to cost, microseconds. */
+  get unsharedUs(): number {
+    return this.#arrivals.workUs;
+  }
+
+  add(group: CallGroup): void {
+    this.#arrivals.push(group);
+  }
+
+  /** Adds a group that has waited before. It is put among its caller's groups by its age. */
+  addBack(group: CallGroup): void {
+    this.#shared.push(group);
+  }
+
+  /** The group that goes next. It stays here until `shift`. */
+  peek(): CallGroup | undefined {
+    if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
+    return this.#shared.peek() ?? this.#arrivals.peek();
+  }
+
+  shift(): CallGroup | undefined {
+    return this.#shared.shift() ?? this.#arrivals.shift();
+  }
+
+  share(): void {
+    for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
+      this.#shared.push(group);
+    }
+  }
+
+  get all(): CallGroup[] {
+    return [...this.#shared.all, ...this.#arrivals.all];
+  }
+}
+
+/** Groups in the order in which they came. Taking the oldest group copies nothing. */
+export class GroupQueue implements WaitingPlace {
+  #items: (CallGroup | undefined)[] = [];
+  #head = 0;
+
+  /** Calls that wait. */
+  size = 0;
+  /** What they are expected to cost a worker, microseconds. */
+  workUs = 0;
+
+  push(group: CallGroup): void {
+    this.#count(group, 1);
+    group.queue = this;
+    this.#items.push(group);
+  }
+
+  peek(): CallGroup | undefined {
+    while (this.#head < this.#items.length) {
+      const group = this.#items[this.#head];
+      // A group that was dropped is not here any more: its entry is skipped.
+      if (group?.queue === this) return group;
+      this.#advance();
+    }
+    return undefined;
+  }
+
+  shift(): CallGroup | undefined {
+    const group = this.peek();
+    if (group === undefined) return undefined;
+    this.drop(group);
+    this.#advance();
+    return group;
+  }
+
+  drop(group: CallGroup): void {
+    this.#count(group, -1);
+    group.queue = undefined;
+  }
+
+  get all(): CallGroup[] {
+    const groups: CallGroup[] = [];
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const group = this.#items[i];
+      if (group?.queue === this) groups.push(group);
+    }
+    return groups;
+  }
+
+  #count(group: CallGroup, sign: 1 | -1): void {
+    this.size += sign * group.waiting;
+    // Sums of floats drift: an empty queue's work is exactly nothing.
+    this.workUs = this.size === 0 ? 0 : this.workUs + sign * group.expectedUs;
+  }
+
+  #advance(): void {
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
   }
 }

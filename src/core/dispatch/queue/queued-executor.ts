@@ -1,37 +1,69 @@
 import { clockMs } from '../../base/clock.ts';
+import type { Overload } from '../../base/overloads.ts';
 import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
-import { type Call, paramsLength } from '../call.ts';
-import { CallEnding } from '../call-ending.ts';
+import {
+  type Call,
+  CallEnding,
+  type CallObserver,
+  cancelled,
+  neverRan,
+  overloaded,
+  paramsLength,
+  type Refusal,
+  refusalBeforeStart,
+} from '../call.ts';
 import type { Executor, ExecutorFigures } from '../executor.ts';
-import { cancelled, type Refusal, refusalBeforeStart } from '../limit.ts';
-import type { CallObserver } from '../observer.ts';
 import type { RequestScope } from '../scope.ts';
-import { CallGroup, type CallGroupOwner, QueuedCall } from './call-group.ts';
-import { CostEstimate } from './cost.ts';
-import type { WaitingGroups } from './waiting-groups.ts';
+import {
+  CallGroup,
+  type CallGroupOwner,
+  CostEstimate,
+  type GroupReceiver,
+  isDue,
+  QueuedCall,
+  shortBoundUs,
+} from './call-group.ts';
+import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
 
-/**
- * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a group. The
- * group waits in a bounded queue, and goes where there is room.
- */
+/** An executor whose calls run elsewhere: in worker threads, or on other machines. They wait in groups, in a bounded queue. */
 export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallGroupOwner {
   readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
-  protected abstract readonly waiting: WaitingGroups;
+  protected readonly waiting: WaitingGroups;
   readonly #costs = new Map<string, CostEstimate>();
   #closing = false;
   /** Told only while the executor closes. */
   readonly #vacancy = new Vacancy();
 
-  constructor(place: Place, maxReplyBytes: number, observer: CallObserver | undefined) {
+  constructor(
+    place: Place,
+    limits: WaitingLimits,
+    maxReplyBytes: number,
+    observer: CallObserver | undefined,
+  ) {
     this.place = place;
     this.ending = new CallEnding(place, maxReplyBytes, observer);
+    this.waiting = new WaitingGroups(limits, this);
   }
 
   abstract get inFlight(): number;
+  /** Whether nothing is under way: a group that comes then is sent at once. */
+  abstract get isIdle(): boolean;
+  /** Sends away what may go now. */
+  abstract send(waiting: WaitingGroups): void;
+  /** Calls `act` when the groups that come at the same time have come: at the end of a turn of the event loop. */
+  abstract defer(act: () => void): void;
+  /** Groups have left, or were looked at and stay. */
+  abstract onSent(): void;
+  /**
+   * How long until a caller who is refused should come back, whole milliseconds.
+   *
+   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
+   */
+  abstract busyForMs(queuedUs: number): number;
   abstract onTooLarge(group: CallGroup): void;
   abstract onCancelled(group: CallGroup): void;
 
@@ -42,10 +74,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.waiting.expect(1);
     return new Promise((resolve) => {
-      const receiver = (group: CallGroup): void => resolve(group.calls[0]?.reply);
-      this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, receiver));
+      this.#add([this.#itemOf(call)], now, { onReply: resolve });
     });
   }
 
@@ -53,8 +83,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.waiting.expect(1);
-    this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, sink));
+    this.#add([this.#itemOf(call)], now, sink);
     return goesToSink;
   }
 
@@ -64,11 +93,9 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(first.scope, now);
     if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
-    this.waiting.expect(calls.length);
     return new Promise((resolve) => {
       const items = calls.map((call) => this.#itemOf(call));
-      const receiver = (group: CallGroup): void => resolve(group.calls.map(({ reply }) => reply));
-      this.waiting.add(new CallGroup(items, now, this, receiver));
+      this.#add(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
   }
 
@@ -96,6 +123,11 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     return this.#closing ? cancelled : refusalBeforeStart(scope, now);
   }
 
+  #add(items: readonly QueuedCall[], now: number, receiver: GroupReceiver): void {
+    this.waiting.expect(items.length);
+    this.waiting.add(new CallGroup(items, now, this, receiver));
+  }
+
   #itemOf(call: Call): QueuedCall {
     const { name } = call.procedure;
     let cost = this.#costs.get(name);
@@ -105,4 +137,292 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     }
     return new QueuedCall(call, cost, paramsLength(call));
   }
+}
+
+export interface WaitingLimits {
+  /** Calls that may wait for a worker. */
+  readonly maxQueue: number;
+  /** Milliseconds a call may wait for a worker. */
+  readonly maxQueueMs: number;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
+}
+
+/** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
+const turnAllowance = 4096;
+
+/** The next group of each line. */
+export interface Heads<Group> {
+  readonly short: Group | undefined;
+  readonly long: Group | undefined;
+  /** Whether the long group goes before any short one. */
+  readonly isLongDue: boolean;
+}
+
+/**
+ * The groups that are at no worker: in the line of short groups, in the line of all others, or at the limit of a
+ * procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each caller has one
+ * account for all three. The groups leave for the workers together at the end of a turn of the event loop. Those that
+ * may not wait, or have waited too long, are refused here.
+ */
+export class WaitingGroups {
+  readonly #limits: WaitingLimits;
+  readonly #owner: QueuedExecutor;
+  readonly #callers: QueuedCallers;
+  readonly #short: WaitingLine;
+  readonly #long: WaitingLine;
+  /**
+   * Procedures with `maxConcurrency`: their groups that are at workers, and those above the bound. Groups of other procedures
+   * pass these, so a heavy procedure can't take all workers.
+   */
+  readonly #limited = new Map<string, Limit>();
+  /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
+  readonly #parked = new Map<string, FairQueue>();
+  /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
+  #passedUs = 0;
+  #flushPlanned = false;
+
+  /** @param owner sends the groups away */
+  constructor(limits: WaitingLimits, owner: QueuedExecutor) {
+    this.#limits = limits;
+    this.#owner = owner;
+    this.#callers = new QueuedCallers(limits.shares);
+    this.#short = new WaitingLine(this.#callers);
+    this.#long = new WaitingLine(this.#callers);
+  }
+
+  /** Calls that wait. */
+  get size(): number {
+    return this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
+  }
+
+  /** Whether any group could go to a worker. */
+  get hasNext(): boolean {
+    return this.#short.size > 0 || this.#long.size > 0;
+  }
+
+  /** Before so many calls come: if one turn of the event loop brings far too many, it refuses groups at once. */
+  expect(calls: number): void {
+    if (this.#newcomers + calls > this.#limits.maxQueue + turnAllowance) this.#refuseExcess();
+  }
+
+  charge(scope: RequestScope, us: number): void {
+    this.#callers.charge(scope, us);
+  }
+
+  add(group: CallGroup): void {
+    this.#classify(group).add(group);
+    this.plan();
+  }
+
+  /** Puts groups back by their age: they wait anew. A batch with a running call is put back when that call ends. */
+  addBack(groups: readonly CallGroup[]): void {
+    const now = clockMs();
+    for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
+  }
+
+  /** Puts groups back that came to no worker: the time for which they have waited goes on. */
+  takeBack(groups: readonly CallGroup[]): void {
+    for (const group of groups.toReversed()) this.#putBack(group);
+  }
+
+  #putBack(group: CallGroup): boolean {
+    // The answers of a lost worker's calls may have put the group back already.
+    if (group.state !== 'held' || group.isDone || !group.mayGoOn) return false;
+    group.state = 'queued';
+    this.#classify(group).addBack(group);
+    this.plan();
+    return true;
+  }
+
+  /** A group has its answers: another group of its procedure may go instead. */
+  leave(group: CallGroup): void {
+    const limit = this.#limitOf(group);
+    if (!group.isInside || limit === undefined) return;
+    group.isInside = false;
+    limit.running--;
+    const next = limit.waiting.shift();
+    if (next === undefined) return;
+    // At once, so that no group that comes later takes the place.
+    this.#enter(next);
+    this.#classify(next).addBack(next);
+    this.plan();
+  }
+
+  /** Refuses the calls of a group that are at no worker. */
+  refuse(group: CallGroup, refusal: Refusal): void {
+    group.queue?.drop(group);
+    // Not `held`: the answers below must not put the group back.
+    group.state = 'sent';
+    for (let i = group.next; i < group.calls.length; i++) {
+      (group.calls[i] as QueuedCall).refuse(refusal, neverRan);
+    }
+  }
+
+  refuseAll(refusal: Refusal): void {
+    for (const group of this.#all) this.refuse(group, refusal);
+  }
+
+  /** Answers groups whose request has no time left, and those that have waited too long. */
+  expire(now: number): void {
+    for (const group of this.#all) {
+      if (group.queue === undefined) continue;
+      const expired = refusalBeforeStart(group.scope, now);
+      if (expired !== undefined) this.refuse(group, expired);
+      else if (now - group.waitingSince > this.#limits.maxQueueMs) {
+        this.refuse(group, this.#overload(group, 'queueTime'));
+      }
+    }
+  }
+
+  /**
+   * Sends groups at the end of this turn of the event loop, when all its calls have arrived. But a group that finds all
+   * workers at rest goes at once, and the calls behind it share the next frame.
+   */
+  plan(): void {
+    if (this.#flushPlanned) return;
+    this.#flushPlanned = true;
+    if (this.#owner.isIdle) queueMicrotask(this.#send);
+    else this.#owner.defer(this.#send);
+  }
+
+  sizeBeside(group: CallGroup): number {
+    return this.#lineOf(group).size;
+  }
+
+  /** The next group of each line that may go to a worker now. The groups stay here until `take`. */
+  heads(): Heads<CallGroup> {
+    const short = this.#peek(this.#short);
+    const long = this.#peek(this.#long);
+    if (long === undefined) this.#passedUs = 0;
+    const isLongDue = long !== undefined && isDue(long.nextUs, this.#passedUs);
+    return { short, long, isLongDue };
+  }
+
+  /**
+   * One of the groups that `heads` gave goes to a worker.
+   *
+   * @param passedUs see `passUs`; 0: to the express worker, where it takes no long group's place
+   */
+  take(group: CallGroup, passedUs: number): void {
+    if (group.isShort) this.#passedUs += passedUs;
+    else this.#passedUs = 0;
+    this.#lineOf(group).shift();
+    this.#enter(group);
+  }
+
+  /**
+   * Parks a group that `heads` gave and that needs something the others do not, so that it cannot block them.
+   *
+   * @param key names what it waits for; the groups of one key stay in line
+   */
+  park(group: CallGroup, key: string): void {
+    let queue = this.#parked.get(key);
+    if (queue === undefined) {
+      queue = new FairQueue(this.#callers);
+      this.#parked.set(key, queue);
+    }
+    group.queue?.drop(group);
+    queue.push(group);
+  }
+
+  /** The first of each line of parked groups. */
+  parked(): CallGroup[] {
+    const heads: CallGroup[] = [];
+    for (const [key, queue] of this.#parked) {
+      const head = queue.peek();
+      if (head === undefined) this.#parked.delete(key);
+      else heads.push(head);
+    }
+    return heads;
+  }
+
+  /** One of the groups that `parked` gave goes on. */
+  takeParked(group: CallGroup, key: string): void {
+    this.#parked.get(key)?.shift();
+    this.#enter(group);
+  }
+
+  readonly #send = (): void => {
+    this.#flushPlanned = false;
+    this.#owner.send(this);
+    this.#refuseExcess();
+    this.#owner.onSent();
+  };
+
+  /** Refuses what is too much to wait: the newest groups of the caller that has the most calls. */
+  #refuseExcess(): void {
+    while (this.#newcomers > this.#limits.maxQueue) {
+      this.#short.share();
+      this.#long.share();
+      const group = this.#callers.newestOfLongest();
+      if (group === undefined) return;
+      this.refuse(group, this.#overload(group, 'queue'));
+    }
+  }
+
+  #overload(group: CallGroup, overload: Overload): Refusal {
+    // What leaves before all groups of this group's caller have left.
+    const queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+    return overloaded(overload, this.#owner.busyForMs(queuedUs));
+  }
+
+  /** A copy: answering one group may answer others with it. */
+  get #all(): CallGroup[] {
+    const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
+    const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
+    return [...this.#short.all, ...this.#long.all, ...limited, ...parked];
+  }
+
+  /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
+  get #newcomers(): number {
+    return this.size - this.#callers.returned;
+  }
+
+  /** Decides anew: a group that comes back may have become short or long, by what is known of its procedures now. */
+  #classify(group: CallGroup): WaitingLine {
+    group.isShort = group.leastUs <= shortBoundUs;
+    return this.#lineOf(group);
+  }
+
+  #lineOf({ isShort }: CallGroup): WaitingLine {
+    return isShort ? this.#short : this.#long;
+  }
+
+  /** The next group that may go. Groups in front of it that may not go are moved to their limits. */
+  #peek(line: WaitingLine): CallGroup | undefined {
+    for (;;) {
+      const group = line.peek();
+      const limit = group && this.#limitOf(group);
+      if (group === undefined || limit === undefined || group.isInside) return group;
+      if (limit.running < limit.most) return group;
+      group.queue?.drop(group);
+      limit.waiting.push(group);
+    }
+  }
+
+  /** Counts a group that goes to a worker, or that is the next to do so. */
+  #enter(group: CallGroup): void {
+    const limit = this.#limitOf(group);
+    if (limit === undefined || group.isInside) return;
+    group.isInside = true;
+    limit.running++;
+  }
+
+  /** undefined: its procedure has no `maxConcurrency`. */
+  #limitOf({ procedure: { name, maxConcurrency: most } }: CallGroup): Limit | undefined {
+    if (most === undefined) return undefined;
+    let limit = this.#limited.get(name);
+    if (limit === undefined) {
+      limit = { most, running: 0, waiting: new FairQueue(this.#callers) };
+      this.#limited.set(name, limit);
+    }
+    return limit;
+  }
+}
+
+interface Limit {
+  readonly most: number;
+  running: number;
+  readonly waiting: FairQueue;
 }

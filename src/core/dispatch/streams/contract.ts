@@ -84,7 +84,6 @@ export interface StreamHost {
 
 /** What makes the values of one stream, seen from the main thread. */
 export interface StreamProducer {
-  /** See {@link StreamFlow.grant}. */
   grant(values: number, characters: number): void;
   /** Nobody reads any more: the handler's signal aborts with `reason`, then the generator is closed. */
   cancel(reason: RpcError): void;

@@ -3,10 +3,16 @@ import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import { ErrorCode, type LossReason, type RpcError, standardError } from '../../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../../protocol/reply.ts';
-import type { Call } from '../call.ts';
+import {
+  type Call,
+  type CallObserver,
+  lostCall,
+  overloaded,
+  type Refusal,
+  type TimeLimit,
+  timeLimit,
+} from '../call.ts';
 import type { Deadline, DeadlineSweep } from '../deadline.ts';
-import { lostCall, overloaded, type Refusal, type TimeLimit, timeLimit } from '../limit.ts';
-import type { CallObserver } from '../observer.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
 import type { Account, Holder, Share } from '../share.ts';
 import type { DrainReason, StreamFlow, StreamProducer, StreamSink } from './contract.ts';
@@ -20,7 +26,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
   readonly place: Place;
   /** When it must have ended, by `clockMs`; Infinity: it has no limit. */
   readonly at: number;
-  /** See {@link Holder}. */
   readonly amount = 1;
   slot: number | undefined = undefined;
   account: Account | undefined = undefined;
@@ -50,7 +55,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.#keeper = keeper;
   }
 
-  /** See {@link Holder}. */
   get scope(): RequestScope {
     return this.call.scope;
   }
@@ -64,7 +68,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.#producer = producer;
   }
 
-  /** The producer gave a value. */
   value(text: string): void {
     if (this.#isOver) return;
     this.values++;
@@ -84,35 +87,29 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.end(errorOutcome(code, data));
   }
 
-  /** See {@link StreamFlow}. */
   grant(values: number, characters: number): void {
     if (!this.#isOver) this.#producer?.grant(values, characters);
   }
 
-  /** See {@link StreamFlow}. */
   cancel(): void {
     if (!this.#leave(ErrorCode.Cancelled)) return;
     this.#producer?.cancel(standardError(ErrorCode.Cancelled));
   }
 
-  /** The caller of its request has gone. */
   onCancelled(): void {
     this.#stop(standardError(ErrorCode.Cancelled));
   }
 
-  /** See {@link Deadline}. */
   expire(): void {
     this.#stop(
       standardError(ErrorCode.DeadlineExceeded, { timeoutMs: this.#limit?.timeoutMs ?? 0 }),
     );
   }
 
-  /** See {@link Deadline}. */
   shutdown(): void {
     this.#stop(drainError('shutdown'));
   }
 
-  /** See {@link StreamFlow}. */
   drain(reason: DrainReason): void {
     if (!this.#isOver) this.#producer?.drain(drainError(reason));
   }
@@ -167,7 +164,7 @@ export interface StreamLimits {
   readonly maxStreamMs: number;
 }
 
-/** Streams that are told to end at a reload are told so within this time. */
+/** Streams that are told to end at a reload are told so within this time, milliseconds. */
 const drainWithinMs = 1000;
 
 /** The open streams of one loading of the modules. */

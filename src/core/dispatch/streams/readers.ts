@@ -1,5 +1,12 @@
 import { ErrorCode } from '../../protocol/errors.ts';
-import { errorOutcome, type Outcome, type Reply, replyText } from '../../protocol/reply.ts';
+import {
+  errorOutcome,
+  errorReply,
+  type Outcome,
+  type Reply,
+  replyText,
+  resultOutcome,
+} from '../../protocol/reply.ts';
 import type { Call } from '../call.ts';
 import type { Executor } from '../executor.ts';
 import {
@@ -45,84 +52,9 @@ export class ValueWindow {
   }
 }
 
-/** What an array takes beside its values and their commas. */
-const brackets = 2;
-
-/** Gathers a stream into one reply: the array of its values. What its generator returns is left out. */
-class Collector implements StreamSink {
-  readonly isCollected = true;
-  readonly reply: Promise<Reply>;
-  readonly #id: string;
-  readonly #maxReplyBytes: number;
-  readonly #texts: string[] = [];
-  #left: number;
-  #flow: StreamFlow | undefined;
-  #window: ValueWindow | undefined;
-  #resolve!: (reply: Reply) => void;
-  hasOpened = false;
-
-  constructor(id: string, maxReplyBytes: number) {
-    this.#id = id;
-    this.#maxReplyBytes = maxReplyBytes;
-    const empty = replyText(id, { ok: true, code: 0, text: '' });
-    this.#left = maxReplyBytes - Buffer.byteLength(empty) - brackets;
-    this.reply = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-  }
-
-  opened(flow: StreamFlow): Reply {
-    this.hasOpened = true;
-    this.#flow = flow;
-    this.#window = new ValueWindow(flow);
-    this.#window.open();
-    return undefined; // the reply comes when the stream has ended
-  }
-
-  value(text: string): void {
-    this.#left -= Buffer.byteLength(text) + 1;
-    if (this.#left < -1) {
-      this.#flow?.cancel();
-      this.#answer(errorOutcome(ErrorCode.LimitExceeded, { limit: this.#maxReplyBytes }));
-      return;
-    }
-    this.#texts.push(text);
-    this.#window?.taken(text.length);
-  }
-
-  end(outcome: Outcome): void {
-    this.#answer(outcome.ok ? { ok: true, code: 0, text: `[${this.#texts.join(',')}]` } : outcome);
-  }
-
-  #answer(outcome: Outcome): void {
-    this.#resolve(replyText(this.#id, outcome));
-  }
-}
-
-/** Runs a streaming procedure as if it were none: its call is answered with the array of its values. */
-export class CollectingExecutor implements Executor {
-  readonly place: Executor['place'];
-  readonly takesUnparsed: boolean;
-  readonly #executor: Executor;
-  readonly #maxReplyBytes: number;
-
-  /** @param executor runs the call */
-  constructor(executor: Executor, maxReplyBytes: number) {
-    this.place = executor.place;
-    this.takesUnparsed = executor.takesUnparsed;
-    this.#executor = executor;
-    this.#maxReplyBytes = maxReplyBytes;
-  }
-
-  async execute(call: Call): Promise<Reply> {
-    const collector = new Collector(call.id ?? 'null', this.#maxReplyBytes);
-    const reply = await this.#executor.execute({ ...call, sink: collector });
-    return collector.hasOpened ? collector.reply : reply;
-  }
-}
-
 /** Reads the one stream of a request in the same process: value by value, as its reader asks. */
 export class PullReader implements StreamHost, StreamSink {
+  readonly isCollected: boolean;
   hasOpened = false;
   readonly #texts: string[] = [];
   #next = 0;
@@ -130,6 +62,11 @@ export class PullReader implements StreamHost, StreamSink {
   #flow: StreamFlow | undefined;
   #window: ValueWindow | undefined;
   #wake: (() => void) | undefined;
+
+  /** @param isCollected see {@link StreamSink} */
+  constructor(isCollected = false) {
+    this.isCollected = isCollected;
+  }
 
   /** See {@link StreamHost}. A batch has no order in which several streams could be read. */
   accept(_call: unknown, isAlone: boolean): StreamSink | undefined {
@@ -182,4 +119,33 @@ export class PullReader implements StreamHost, StreamSink {
     this.cancel();
     if (this.#ended === undefined) this.end(errorOutcome(ErrorCode.Cancelled));
   }
+}
+
+/** What an array takes beside its values and their commas. */
+const brackets = 2;
+
+/** Runs streaming procedures as if they were none: the reply is the array of the values. What a generator returns is left out. */
+export function collecting(executor: Executor, maxReplyBytes: number): Executor {
+  const { place, takesUnparsed } = executor;
+  const execute = async (call: Call): Promise<Reply> => {
+    const reader = new PullReader(true);
+    const reply = await executor.execute({ ...call, sink: reader });
+    if (!reader.hasOpened) return reply;
+    const id = call.id ?? 'null';
+    let left = maxReplyBytes - Buffer.byteLength(replyText(id, resultOutcome(''))) - brackets;
+    const texts: string[] = [];
+    for (;;) {
+      const read = await reader.next();
+      if (typeof read !== 'string') {
+        return replyText(id, read.ok ? resultOutcome(`[${texts.join(',')}]`) : read);
+      }
+      left -= Buffer.byteLength(read) + 1;
+      if (left < -1) {
+        reader.cancel();
+        return errorReply(id, ErrorCode.LimitExceeded, { limit: maxReplyBytes });
+      }
+      texts.push(read);
+    }
+  };
+  return { place, takesUnparsed, execute };
 }

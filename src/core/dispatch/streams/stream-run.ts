@@ -96,7 +96,6 @@ export class StreamRun implements StreamProducer, Runnable {
     else this.#context.abort(reason);
   }
 
-  /** See {@link Runnable}. */
   resume(): void {
     if (this.#state !== 'queued') return;
     this.#state = 'waiting';
@@ -113,7 +112,10 @@ export class StreamRun implements StreamProducer, Runnable {
     if (typeof step !== 'string') {
       this.#state = 'over';
       // A generator that was told to end may do so in any way: what counts is that it was told.
-      this.#outlet.end(this.#draining === undefined ? this.#capped(step) : drained(this.#draining));
+      if (this.#draining !== undefined) this.#outlet.end(drained(this.#draining));
+      else if (textExceeds(step.text, this.#maxValueBytes)) {
+        this.#outlet.end(this.#tooLarge(step.text));
+      } else this.#outlet.end(step);
       this.#outlet.closed?.();
       return;
     }
@@ -149,10 +151,6 @@ export class StreamRun implements StreamProducer, Runnable {
     this.#close(reason);
   }
 
-  #capped(end: Outcome): Outcome {
-    return textExceeds(end.text, this.#maxValueBytes) ? this.#tooLarge(end.text) : end;
-  }
-
   #tooLarge(text: string): Outcome {
     this.#context.log.warn(
       { bytes: Buffer.byteLength(text), maxReplyBytes: this.#maxValueBytes },
@@ -163,7 +161,12 @@ export class StreamRun implements StreamProducer, Runnable {
 
   /** Ends the generator. Its signal first: `return()` waits behind a pending `await`, and runs no `finally` before. */
   #close(reason: RpcError | undefined): void {
-    const inNext = this.#state === 'waiting' ? this.#stepEnd() : undefined;
+    const inNext =
+      this.#state === 'waiting'
+        ? new Promise<void>((resolve) => {
+            this.#onStepEnd = resolve;
+          })
+        : undefined;
     this.#state = 'over';
     if (reason !== undefined) this.#context.abort(reason);
     const inReturn = this.#queue.guarded(this, () => this.#source.close());
@@ -183,12 +186,6 @@ export class StreamRun implements StreamProducer, Runnable {
     void closing.then(() => {
       clearTimeout(timer);
       this.#outlet.closed?.();
-    });
-  }
-
-  #stepEnd(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onStepEnd = resolve;
     });
   }
 }

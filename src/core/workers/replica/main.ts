@@ -11,8 +11,13 @@ import { describe } from '../../procedures/fault.ts';
 import { tableOf } from '../../procedures/router.ts';
 import { trustPatterns } from '../../procedures/schema/patterns.ts';
 import { Ledger } from '../wire/ledger.ts';
-import type { LoadedReplica, ReplicaTask, ToReplica } from '../wire/messages.ts';
-import { Outbox, ReplicaSender } from '../wire/outbox.ts';
+import {
+  type LoadedReplica,
+  Outbox,
+  ReplicaSender,
+  type ReplicaTask,
+  type ToReplica,
+} from '../wire/messages.ts';
 import { Replica, type RunTraced } from './replica.ts';
 
 /** Errors outside of calls in a second that the log is given in full. */

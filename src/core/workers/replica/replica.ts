@@ -25,9 +25,9 @@ import {
   type Command,
   ItemKind,
   type ReplicaOptions,
+  type ReplicaSender,
   type StreamCommand,
 } from '../wire/messages.ts';
-import type { ReplicaSender } from '../wire/outbox.ts';
 
 /** Faults of a procedure in a second that are logged in full. */
 const mostFaults = 10;
@@ -95,7 +95,9 @@ export class Replica {
       onFault: (fault) => {
         if (fault.isSent === true || faults.admits(fault.method, fault.method, mostFaults))
           sender.notify({ type: 'fault', fault });
-        this.#checkBuiltins();
+        // If a handler has replaced what all calls need, they would fail for as long as the thread lives.
+        const { replaced } = this.#builtins;
+        if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
       },
     };
     this.#openOptions = { ...this.#invokeOptions, showsFaults: true };
@@ -135,25 +137,27 @@ export class Replica {
       // not taken back yet.
       if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
       const pending = this.#runCall(entry, began);
-      if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
+      if (pending !== undefined) {
+        return pending.then(() => {
+          const next = this.#runChain(entries, at + 1, end);
+          this.#sender.flush();
+          return next;
+        });
+      }
     }
     return undefined;
-  }
-
-  #resumeChain(
-    entries: readonly FrameEntry[],
-    start: number,
-    end: number,
-  ): Promise<void> | undefined {
-    const pending = this.#runChain(entries, start, end);
-    this.#sender.flush();
-    return pending;
   }
 
   #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
     const { ticket, isShort } = entry;
     this.#sender.flushBefore(isShort, began);
-    const finished = this.#callSafely(entry, began);
+    let finished: Finished | Promise<Finished>;
+    try {
+      finished = this.#call(entry, began);
+    } catch (error) {
+      // An error of that call alone: the calls after it go on.
+      finished = this.#failed(entry, error);
+    }
     this.#ledger.leave();
     const ended = clockMs();
     const micros = (ended - began) * 1000;
@@ -171,15 +175,6 @@ export class Replica {
       this.#sender.flush();
     };
     return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
-  }
-
-  /** Turns an error around a handler into an error of that call. The calls behind it go on. */
-  #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
-    try {
-      return this.#call(entry, began);
-    } catch (error) {
-      return this.#failed(entry, error);
-    }
   }
 
   /** What a handler throws is an outcome: this is the fault of the code around it. */
@@ -221,20 +216,13 @@ export class Replica {
     if (source === undefined) return this.#finish(procedure, id, outcome);
     // A notification has nobody who could read.
     if (id === undefined) void source.close();
-    else this.streams.open(ticket, this.#traced(source, facts), context);
+    else {
+      const run = this.#runTraced;
+      // The generator runs in the span of its call, too.
+      const traced = run === undefined ? source : ranBy(source, (part) => run(facts, part));
+      this.streams.open(ticket, traced, context);
+    }
     return { code: 0, reply: '' };
-  }
-
-  /** The generator runs in the span of its call, too. */
-  #traced(source: RunSource, facts: RequestFacts | undefined): RunSource {
-    const runTraced = this.#runTraced;
-    return runTraced === undefined ? source : ranBy(source, (part) => runTraced(facts, part));
-  }
-
-  /** After a fault: if a handler has replaced what all calls need, they would fail for as long as the thread lives. */
-  #checkBuiltins(): void {
-    const { replaced } = this.#builtins;
-    if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
   }
 
   #breaks(detail: string): void {
@@ -394,7 +382,6 @@ class StreamRuns {
     return this.#queue.isWaiting;
   }
 
-  /** See {@link RunQueue.noteCalls}. */
   noteCalls(ms: number): void {
     this.#queue.noteCalls(ms);
   }

@@ -37,7 +37,6 @@ export interface FrameEntry {
   readonly follows: boolean;
   /** Whether this call is expected to be so short that the replica need not report earlier results before it. */
   readonly isShort: boolean;
-  /** See {@link FaultOptions}. */
   readonly showsFaults: boolean;
   readonly method: string;
   /** JSON text of the id; undefined for a notification. */
@@ -99,13 +98,23 @@ export class FrameBuilder {
     isShort: boolean,
     timeoutMs: number,
   ): BodyLease | undefined {
+    const { procedure, id, scope } = call;
     const length = this.#length;
     const text = this.#text;
     const shared = this.#shared?.length ?? 0;
     const facts = this.#facts?.length ?? 0;
     let lease: BodyLease | undefined;
     try {
-      this.#addNames(call, ticket, follows, isShort, timeoutMs);
+      this.#text += procedure.name;
+      if (id !== undefined) this.#text += id;
+      this.#reserve();
+      this.#put(ticket);
+      const shown = scope.showsFaults ? Flag.showsFaults : 0;
+      this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0) | shown);
+      this.#put(timeoutMs);
+      this.#put(scope.expiresAt);
+      this.#put(procedure.name.length);
+      this.#put(id === undefined ? none : id.length);
       lease = this.#addParams(call);
       this.#addFacts(call);
     } catch (error) {
@@ -118,25 +127,6 @@ export class FrameBuilder {
     }
     this.count++;
     return lease;
-  }
-
-  #addNames(
-    { procedure, id, scope }: Call,
-    ticket: number,
-    follows: boolean,
-    isShort: boolean,
-    timeoutMs: number,
-  ): void {
-    this.#text += procedure.name;
-    if (id !== undefined) this.#text += id;
-    if (this.#length + numbersPerCall > this.#numbers.length) this.#grow();
-    this.#put(ticket);
-    const shown = scope.showsFaults ? Flag.showsFaults : 0;
-    this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0) | shown);
-    this.#put(timeoutMs);
-    this.#put(scope.expiresAt);
-    this.#put(procedure.name.length);
-    this.#put(id === undefined ? none : id.length);
   }
 
   /** Returns the frame and begins the next one. */
@@ -166,7 +156,8 @@ export class FrameBuilder {
     this.#put(end);
   }
 
-  #grow(): void {
+  #reserve(): void {
+    if (this.#length + numbersPerCall <= this.#numbers.length) return;
     const larger = new Float64Array(this.#numbers.length * 2);
     larger.set(this.#numbers);
     this.#numbers = larger;

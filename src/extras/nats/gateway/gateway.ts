@@ -1,6 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Config } from '../../../core/config/config.ts';
-import type { CallObserver } from '../../../core/dispatch/observer.ts';
+import type { CallObserver } from '../../../core/dispatch/call.ts';
 import type { Log } from '../../../core/observe/log.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import type { RemoteService, RemoteState } from '../../../core/service/cluster.ts';

@@ -1,21 +1,24 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
-import { type Call, textBetween, unparsed } from '../../../core/dispatch/call.ts';
 import {
+  type Call,
   cancelled,
   deadlineExceeded,
   limitExceeded,
   lostCall,
+  neverRan,
+  notTimed,
   type Refusal,
-} from '../../../core/dispatch/limit.ts';
-import { neverRan, notTimed } from '../../../core/dispatch/observer.ts';
+  textBetween,
+  unparsed,
+} from '../../../core/dispatch/call.ts';
 import type {
   CallGroup,
   CallReceiver,
   QueuedCall,
   Sending,
 } from '../../../core/dispatch/queue/call-group.ts';
-import type { CallerShares } from '../../../core/dispatch/queue/queued-callers.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
 import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';

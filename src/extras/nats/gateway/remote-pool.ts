@@ -1,18 +1,24 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
 import type { Config } from '../../../core/config/config.ts';
-import { cancelled, limitExceeded, usualRetryMs } from '../../../core/dispatch/limit.ts';
-import type { CallObserver } from '../../../core/dispatch/observer.ts';
-import type { CallGroup, QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
-import { passUs } from '../../../core/dispatch/queue/cost.ts';
-import type { CallerShares } from '../../../core/dispatch/queue/queued-callers.ts';
-import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
-import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
 import {
-  type Sender,
-  WaitingGroups,
+  type CallObserver,
+  cancelled,
+  limitExceeded,
+  usualRetryMs,
+} from '../../../core/dispatch/call.ts';
+import { Sweep } from '../../../core/dispatch/deadline.ts';
+import {
+  type CallGroup,
+  passUs,
+  type QueuedCall,
+} from '../../../core/dispatch/queue/call-group.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
+import {
+  QueuedExecutor,
+  type WaitingGroups,
   type WaitingLimits,
-} from '../../../core/dispatch/queue/waiting-groups.ts';
+} from '../../../core/dispatch/queue/queued-executor.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import { afterNextLook } from '../pace.ts';
@@ -41,12 +47,11 @@ const longestRetryMs = 30_000;
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
  * and shared out among callers. What may go leaves in one frame for each member, as far as all calls of a turn fit in.
  */
-export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
+export class RemotePool extends QueuedExecutor implements MemberOwner {
   /** Since the start: calls that were sent again, since they had not come to a member or not run; calls of which nobody knows what became. */
   readonly counters = { requeued: 0, lost: 0 };
   readonly shares: CallerShares;
   readonly streams: OpenStreams;
-  protected readonly waiting: WaitingGroups;
   readonly #options: RemotePoolOptions;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
@@ -62,12 +67,11 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
     members: () => Iterable<RemoteMember>,
     observer: CallObserver | undefined,
   ) {
-    super(remotePlace, options.maxReplyBytes, observer);
+    super(remotePlace, options, options.maxReplyBytes, observer);
     this.#options = options;
     this.#members = members;
     this.shares = options.shares;
     this.streams = options.streams;
-    this.waiting = new WaitingGroups(options, this);
   }
 
   /** Calls that wait for a member. */

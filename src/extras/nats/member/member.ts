@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../../../core/base/clock.ts';
-import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
+import { Sweep } from '../../../core/dispatch/deadline.ts';
 import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
 import { Candidates, type Heartbeat, type MemberState, silenceCheck } from '../liveness.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';

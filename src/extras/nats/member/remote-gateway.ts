@@ -1,6 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import { neverRan } from '../../../core/dispatch/observer.ts';
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../../core/dispatch/body-memory.ts';
+import { neverRan } from '../../../core/dispatch/call.ts';
 import { type CallWatcher, RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import type {
@@ -215,7 +215,7 @@ export class RemoteGateway {
     // Who calls is as the gateway says, or as this member's own hook does.
     if (natsTrustAuth) {
       scope.callerKey = facts?.key;
-      scope.admit(facts?.auth);
+      scope.authText = facts?.auth;
     } else if (authenticate !== undefined) {
       const { headers } = scope;
       const path = this.#member.subjects.toMember(id);

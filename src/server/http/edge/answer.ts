@@ -1,9 +1,8 @@
 import { longestDelayMs } from '../../../core/base/timer.ts';
 import type { Config } from '../../../core/config/config.ts';
 import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
-import { overloadedReply, usualRetryMs } from '../../../core/dispatch/limit.ts';
-import type { RateNotice } from '../../../core/dispatch/quota/rate-limit.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import { overloadedReply, usualRetryMs } from '../../../core/dispatch/call.ts';
+import type { RateNotice, RequestScope } from '../../../core/dispatch/scope.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import { errorReply, type GoesToSink, type Reply } from '../../../core/protocol/reply.ts';
 

@@ -1,7 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { startTimer } from '../../../core/base/timer.ts';
-import type { BodyMemory } from '../../../core/dispatch/body-memory.ts';
-import { GrowingBody, RequestBody } from '../../../core/dispatch/request-body.ts';
+import { type BodyMemory, GrowingBody, RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type GoesToSink, goesToSink } from '../../../core/protocol/reply.ts';

@@ -1,8 +1,8 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Overload } from '../../../core/base/overloads.ts';
-import { overloadedOutcome, overloadedReply } from '../../../core/dispatch/limit.ts';
+import { RequestBody } from '../../../core/dispatch/body-memory.ts';
+import { overloadedOutcome, overloadedReply } from '../../../core/dispatch/call.ts';
 import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type {
   StreamCall,
@@ -329,7 +329,7 @@ export class SocketConnection implements Subscriber {
 
   #scope(): RequestScope {
     const scope = new RequestScope(this.#facts);
-    scope.admit(this.#facts.authText);
+    scope.authText = this.#facts.authText;
     scope.callerKey = this.#callerKey;
     return scope;
   }

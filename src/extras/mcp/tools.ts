@@ -18,8 +18,8 @@ import {
   resultReply,
 } from '../../core/protocol/reply.ts';
 import { Catalogue } from './catalogue.ts';
-import type { Answered, Asked, EventTexts, Message, ProgressOutlet, Source } from './message.ts';
-import { errorText, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
+import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
+import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
 import {
   headOf,
@@ -125,7 +125,7 @@ class ToolCall implements ReplySink, ToolReply {
   readonly id: string;
   readonly style: ResultStyle;
   readonly #service: Service;
-  #sink: McpSink | undefined;
+  #sink: ReplySink<McpAnswer> | undefined;
   /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
@@ -170,7 +170,10 @@ class ToolCall implements ReplySink, ToolReply {
     const notes = token === undefined ? undefined : new ProgressNotes(token);
     const stream = new ToolStream(this, notes, client.outlet);
     if (notes !== undefined && client.events !== undefined) {
-      scope.streams = client.events(stream);
+      scope.streams = client.events(
+        (value) => stream.note(value),
+        (ended) => stream.reply(ended),
+      );
     } else {
       this.#stream = stream;
       scope.streams = stream;
@@ -223,7 +226,7 @@ function rewritten(body: Uint8Array, { start, end }: MemberPlace, head: Uint8Arr
  * The stream of a call, whose end is the call's own. Its values are notifications of progress if the client asked for them, and
  * the result of the call if its procedure lets them be gathered. Any other call's result is what its generator returns.
  */
-class ToolStream implements StreamHost, StreamSink, EventTexts {
+class ToolStream implements StreamHost, StreamSink {
   /** If nobody hears of progress, the call's own deadlines hold for all of it. */
   readonly isCollected: boolean;
   hasOpened = false;
@@ -283,11 +286,13 @@ class ToolStream implements StreamHost, StreamSink, EventTexts {
     this.#settle(this.reply(outcome));
   }
 
+  /** The notification that a value becomes. */
   note(value: string): string {
     this.#gather(value);
     return this.#notes?.notification(value) ?? '';
   }
 
+  /** The reply, by how the stream has ended. */
   reply(ended: Outcome): string {
     const { maxReplyBytes } = this.#call.style;
     if (this.#left < 0) {

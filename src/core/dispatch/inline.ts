@@ -46,14 +46,15 @@ export interface InlineOptions extends InvokeOptions {
 }
 
 /** What the inline executors of one service share. */
-export class InlineHost implements ExecutorFigures, CallHost {
+export class InlineHost implements ExecutorFigures {
   readonly place = inlinePlace;
   readonly options: InlineOptions;
   /** For callers that see the messages of internal errors. */
   readonly openOptions: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
-  readonly lines: CallLines;
+  /** For the contexts of all calls. */
+  readonly contexts: CallHost;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
   readonly orphans: OrphanCounts;
@@ -85,7 +86,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
-    this.lines = new CallLines(options.onLine ?? (() => {}));
+    this.contexts = { lines: new CallLines(options.onLine ?? (() => {})) };
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
@@ -221,7 +222,13 @@ export class InlineExecutor implements Executor {
     const isTraced = watch?.trail.isOn === true || this.#suspect.toFollow > 0;
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
     const limit = timeLimit(call, host.options.timeoutMs, began);
-    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at, host);
+    const context = new LazyContext(
+      call.procedure,
+      call.id,
+      factsOf(call),
+      limit.at,
+      host.contexts,
+    );
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;

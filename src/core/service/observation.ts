@@ -74,7 +74,8 @@ export class Observation implements CallObserver {
     reply: Reply,
   ): void {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
-    call.scope.watcher?.onCallEnd(code, runUs);
+    call.scope.endCode = code;
+    call.scope.endRunUs = runUs;
     // Only a call that never ran was refused: a procedure may throw the same code itself.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
     // A call that has opened a stream goes on: its span ends with the stream.
@@ -131,7 +132,8 @@ export class Observation implements CallObserver {
   ): void {
     const label = code === ErrorCode.MethodNotFound ? unknownMethod : noMethod;
     this.counters?.recordRefused(label, code);
-    scope.watcher?.onCallEnd(code, neverRan);
+    scope.endCode = code;
+    scope.endRunUs = neverRan;
     if (code === ErrorCode.Overloaded) this.#noteShed();
     if (this.#tell === undefined) return;
     const { traceparent } = scope;

@@ -21,14 +21,7 @@ import { Catalogue } from './catalogue.ts';
 import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
 import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
-import {
-  headOf,
-  longToolReply,
-  outcomeOf,
-  type ResultStyle,
-  type ToolReply,
-  toolReply,
-} from './tool-result.ts';
+import { headOf, outcomeOf, type ResultStyle, ToolReply } from './tool-result.ts';
 
 /** The catalogue of one state of the service, or the promise of it while its tools are made. */
 interface Known {
@@ -120,19 +113,14 @@ function ended(id: string): string {
 }
 
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
-class ToolCall implements ReplySink, ToolReply {
-  readonly tool: Tool;
-  readonly id: string;
-  readonly style: ResultStyle;
+class ToolCall extends ToolReply implements ReplySink {
   readonly #service: Service;
   #sink: ReplySink<McpAnswer> | undefined;
   /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
   constructor(tool: Tool, id: string, style: ResultStyle, service: Service) {
-    this.tool = tool;
-    this.id = id;
-    this.style = style;
+    super(tool, id, style);
     this.#service = service;
   }
 
@@ -159,8 +147,8 @@ class ToolCall implements ReplySink, ToolReply {
   }
 
   #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {
-    if (typeof reply === 'string') return toolReply(this, outcomeOf(this.id, reply));
-    if (reply !== undefined) return longToolReply(this, reply);
+    if (typeof reply === 'string') return this.textOf(outcomeOf(this.id, reply));
+    if (reply !== undefined) return this.longReplyOf(reply);
     // The stream has opened: its end is the answer, or the transport writes all of it.
     return this.#stream?.hasOpened === true ? this.#stream.ended : undefined;
   }
@@ -296,10 +284,10 @@ class ToolStream implements StreamHost, StreamSink {
   reply(ended: Outcome): string {
     const { maxReplyBytes } = this.#call.style;
     if (this.#left < 0) {
-      return toolReply(this.#call, errorOutcome(ErrorCode.LimitExceeded, { limit: maxReplyBytes }));
+      return this.#call.textOf(errorOutcome(ErrorCode.LimitExceeded, { limit: maxReplyBytes }));
     }
-    if (!ended.ok || this.#texts === undefined) return toolReply(this.#call, ended);
-    return toolReply(this.#call, { ok: true, code: 0, text: `[${this.#texts.join(',')}]` });
+    if (!ended.ok || this.#texts === undefined) return this.#call.textOf(ended);
+    return this.#call.textOf({ ok: true, code: 0, text: `[${this.#texts.join(',')}]` });
   }
 
   /** @returns false: what is gathered is too large, and the call may as well end */

@@ -33,7 +33,7 @@ const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
  * registered records them; without a provider nothing is recorded. The package may be missing, so its types must not
  * stand in the declarations: the constructor is private.
  */
-export class OpenTelemetry implements RequestTracing {
+export class Tracing implements RequestTracing {
   readonly #api: Api;
   readonly #tracer: Tracer;
 
@@ -45,9 +45,9 @@ export class OpenTelemetry implements RequestTracing {
   }
 
   /** @throws StartupError if @opentelemetry/api is not installed */
-  static load(): OpenTelemetry {
+  static load(): Tracing {
     try {
-      return new OpenTelemetry(load('@opentelemetry/api') as Api);
+      return new Tracing(load('@opentelemetry/api') as Api);
     } catch (error) {
       throw new StartupError(
         'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',

@@ -9,7 +9,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { renderMetrics } from '../../src/core/observe/render.ts';
+import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, describe, it, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
 
-import { boundedEventsOf, callSocket } from '../../src/cli/tools/call-stream.ts';
+import { boundedEventsOf, callSocket } from '../../src/cli/tools/call.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { startCli } from './process.ts';

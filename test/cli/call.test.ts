@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { joinLines, narrowed, table } from '../../src/cli/output.ts';
-import { compactJson, memberText, prettyJson } from '../../src/cli/tools/json-text.ts';
+import { compactJson, memberText, prettyJson } from '../../src/cli/tools/call.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, runCli, startCli } from './process.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { TObject } from '@sinclair/typebox';
-import { banner, quote, type Served } from '../../src/cli/banner.ts';
-import { exampleCall } from '../../src/cli/example-call.ts';
+import { banner, exampleCall, quote, type Served } from '../../src/cli/banner.ts';
 import { Router, Type } from '../../src/index.ts';
 
 function routerWith(...params: TObject[]): Router {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
-import { view } from '../../src/cli/tools/top/server.ts';
+import { quantile, readScrape, since, view } from '../../src/cli/tools/top/server.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { CommandLine } from './command-line.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { diffLines } from '../../src/client/codegen/diff.ts';
+import { diffLines } from '../../src/cli/tools/codegen.ts';
 import { seed } from '../seed.ts';
 
 const before = `// head

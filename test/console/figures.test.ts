@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CallCounters } from '../../src/core/observe/call-counters.ts';
 import { counterTable } from '../../src/core/observe/metric-table.ts';
 import type { CallTotals, Counters, MetricsSnapshot } from '../../src/core/observe/snapshot.ts';
-import { Figures, type FiguresSource } from '../../src/extras/console/figures.ts';
+import { CallCounters } from '../../src/core/service/observation.ts';
+import { Figures, type FiguresSource } from '../../src/extras/console/console.ts';
 import { Running } from '../service/harness.ts';
 
 const counters = Object.fromEntries(Object.keys(counterTable).map((name) => [name, 1])) as Counters;

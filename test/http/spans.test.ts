@@ -11,7 +11,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
-import { loadTracing } from '../../src/core/service/tracing.ts';
+import { Tracing } from '../../src/core/service/tracing.ts';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import { createNodeHandler } from '../../src/server/http/node/handler.ts';
 import { needs } from '../servers.ts';
@@ -51,7 +51,7 @@ for (const transport of ['uws', 'node'] as const) {
     const startOn = starter(transport);
     async function start(t: TestContext, options: Partial<HttpOptions> = {}): Promise<Running> {
       const running = await startOn(t, options);
-      running.service.tracing = loadTracing();
+      running.service.tracing = Tracing.load();
       return running;
     }
 
@@ -195,7 +195,7 @@ for (const transport of ['uws', 'node'] as const) {
       const certificate = await makeCertificate();
       t.after(certificate.remove);
       const { client, service } = await starter(transport, certificate)(t);
-      service.tracing = loadTracing();
+      service.tracing = Tracing.load();
       await client().ask(post(rpc('echo')));
       assert.equal(exporter.getFinishedSpans()[0]?.attributes['url.scheme'], 'https');
     });
@@ -204,7 +204,7 @@ for (const transport of ['uws', 'node'] as const) {
 
 test('of a mount has the path that was asked for, and no route where a router chose it', async (t) => {
   const service = new StubService();
-  service.tracing = loadTracing();
+  service.tracing = Tracing.load();
   const app = express();
   app.all('/:tenant/rpc', createNodeHandler(service, defaults));
   const server = createServer(app);

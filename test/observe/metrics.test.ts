@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readScrape } from '../../src/cli/tools/top/scrape.ts';
-import { view } from '../../src/cli/tools/top/server.ts';
-import { CallCounters } from '../../src/core/observe/call-counters.ts';
+import { readScrape, view } from '../../src/cli/tools/top/server.ts';
 import {
   callMetrics,
   counterTable,
   gaugeTable,
   placeMetric,
 } from '../../src/core/observe/metric-table.ts';
-import { renderMetrics } from '../../src/core/observe/render.ts';
 import {
   addTotals,
   bucketBounds,
@@ -17,6 +14,8 @@ import {
   LatencyHistogram,
   type MetricsSnapshot,
 } from '../../src/core/observe/snapshot.ts';
+import { renderMetrics } from '../../src/core/service/metrics.ts';
+import { CallCounters } from '../../src/core/service/observation.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { Exposition } from './exposition.ts';

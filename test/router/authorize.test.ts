@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import type { InvokeContext } from '../../src/core/procedures/context.ts';
+import { clockMs } from '../../src/core/base/clock.ts';
 import type { Fault } from '../../src/core/procedures/fault.ts';
 import { invoke } from '../../src/core/procedures/invoke.ts';
+import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
 import { type CallContext, procedure, Router, RpcError } from '../../src/index.ts';
 
 const params = Type.Object({ id: Type.Number(), note: Type.String({ default: 'none' }) });
@@ -30,13 +31,13 @@ function calling(
       return handler(named);
     },
   );
-  const controller = new AbortController();
-  const context = { auth: { user: 'ann' }, signal: controller.signal } as unknown as InvokeContext;
+  const facts = { authText: '{"user":"ann"}' };
+  const context = new LazyContext(proc, '1', facts, clockMs() + 60_000);
   const outcome = invoke(proc, given, context, {
     checkResults: 'refuse',
     onFault: (fault) => faults.push(fault),
   });
-  return { outcome, ran, faults, controller, context };
+  return { outcome, ran, faults, context };
 }
 
 describe('authorize', () => {
@@ -105,8 +106,8 @@ describe('authorize', () => {
   test('a call that was aborted while it waited does not run', async () => {
     let proceed = () => {};
     const wait = () => new Promise<void>((resolve) => (proceed = resolve));
-    const { outcome, ran, controller, faults } = calling(wait);
-    controller.abort(new RpcError(-32003, 'Cancelled'));
+    const { outcome, ran, context, faults } = calling(wait);
+    context.abort(new RpcError(-32003, 'Cancelled'));
     proceed();
     assert.equal((await outcome).code, -32003);
     assert.deepEqual([ran.length, faults], [1, []]);
@@ -120,7 +121,7 @@ describe('authorize', () => {
     };
     const { outcome, context } = calling(async () => {}, { id: 1 }, spin);
     assert.equal((await outcome).text, '1');
-    assert.ok((context.resumedMs ?? 0) >= 2);
+    assert.ok(context.resumedMs >= 2);
   });
 
   test('an asynchronous handler behind it is awaited, its error too', async () => {

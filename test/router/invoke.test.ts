@@ -2,15 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
+import { clockMs } from '../../src/core/base/clock.ts';
 import { describe as describeError, type Fault } from '../../src/core/procedures/fault.ts';
 import { invoke } from '../../src/core/procedures/invoke.ts';
+import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
 import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
 import type { Outcome } from '../../src/core/protocol/reply.ts';
-import { type CallContext, procedure, RpcError } from '../../src/index.ts';
+import { procedure, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
 
-const context = {} as CallContext;
+/** Of a notification: an outcome is then no finished reply. */
+const context = new LazyContext(
+  procedure({ name: 'p' }, () => null),
+  undefined,
+  undefined,
+  clockMs() + 60_000,
+);
 
 interface Invoked {
   readonly outcome: Outcome | Promise<Outcome>;

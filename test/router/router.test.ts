@@ -14,7 +14,7 @@ import '../../src/index.ts';
 import {
   createdAt,
   replaceTable,
-  setOwner,
+  setServedReload,
   sourcesOf,
   tableOf,
   versionOf,
@@ -253,23 +253,20 @@ describe('the table behind a router', () => {
 });
 
 describe('reloadModule', () => {
-  test('is the work of the owner, where there is one', async () => {
+  test('is the work of the service that serves the router', async () => {
     const router = new Router();
     const asked: string[] = [];
-    const owner = {
-      reload: async (path: string): Promise<boolean> => {
-        asked.push(path);
-        return true;
-      },
-    };
-    setOwner(router, owner);
+    setServedReload(router, async (path) => {
+      asked.push(path);
+      return true;
+    });
     assert.equal(await router.reloadModule('./x.js'), true);
     assert.deepEqual(asked, ['./x.js']);
     assert.throws(
       () => router.use((_context, next) => next()),
       /^RegistrationError: use: .* come from the modules that are served/,
     );
-    setOwner(router, undefined);
+    setServedReload(router, undefined);
     await assert.rejects(router.reloadModule('./x.js'), /module \.\/x\.js not found/);
     assert.deepEqual(asked, ['./x.js']);
   });

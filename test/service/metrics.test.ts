@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
-import { renderMetrics } from '../../src/core/observe/render.ts';
+import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { type LogLine, ok, Running } from './harness.ts';

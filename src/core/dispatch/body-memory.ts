@@ -51,7 +51,12 @@ export class BodyMemory {
   #keptBytes = 0;
   /** Smallest first. Among buffers of one size, the buffer that was kept last comes last. */
   readonly #kept: KeptBuffer[] = [];
-  readonly #left = new LeftBuffers();
+  /**
+   * Dropped buffers that the garbage collector has not taken yet. Shared memory puts no pressure on the collector, so that
+   * may take hours in a process whose heap is quiet. A service that gets a large body every minute would meanwhile hold
+   * each of their buffers, far above `maxBodyMemory`. So a buffer that is still there is used before a new one is made.
+   */
+  #left: WeakRef<SharedArrayBuffer>[] = [];
   #trimming: NodeJS.Timeout | undefined;
 
   /**
@@ -188,7 +193,20 @@ export class BodyMemory {
     const large = this.#largeLimit - this.#lent;
     const all = this.limit - this.#lent - this.#keptBytes - this.#small;
     const most = Math.max(size, Math.min(2 * size, large, all));
-    return this.#left.take(size, most) ?? new SharedArrayBuffer(size);
+    return this.#takeLeft(size, most) ?? new SharedArrayBuffer(size);
+  }
+
+  /** The smallest dropped buffer of at least `least` and at most `most` bytes. */
+  #takeLeft(least: number, most: number): SharedArrayBuffer | undefined {
+    const sizeOf = (left: WeakRef<SharedArrayBuffer>): number => left.deref()?.byteLength ?? 0;
+    this.#left = this.#left
+      .filter((left) => left.deref() !== undefined)
+      .sort((a, b) => sizeOf(a) - sizeOf(b));
+    const at = this.#left.findIndex((left) => sizeOf(left) >= least);
+    const found = this.#left[at];
+    if (found === undefined || sizeOf(found) > most) return undefined;
+    this.#left.splice(at, 1);
+    return found.deref();
   }
 
   /** Drops kept buffers until `bytes` fit beside the buffers that are lent. */
@@ -202,7 +220,7 @@ export class BodyMemory {
   #keep(buffer: SharedArrayBuffer): void {
     const size = buffer.byteLength;
     if (this.#small + this.#lent + this.#keptBytes + size > this.limit) {
-      this.#left.add(buffer);
+      this.#left.push(new WeakRef(buffer));
       return;
     }
     const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
@@ -218,7 +236,7 @@ export class BodyMemory {
     for (const entry of old) {
       this.#kept.splice(this.#kept.indexOf(entry), 1);
       this.#keptBytes -= entry.buffer.byteLength;
-      this.#left.add(entry.buffer);
+      this.#left.push(new WeakRef(entry.buffer));
     }
     if (this.#kept.length > 0) return;
     clearInterval(this.#trimming);
@@ -229,7 +247,7 @@ export class BodyMemory {
   #drop(count: number): void {
     for (const { buffer } of this.#kept.splice(0, count)) {
       this.#keptBytes -= buffer.byteLength;
-      this.#left.add(buffer);
+      this.#left.push(new WeakRef(buffer));
     }
   }
 }
@@ -238,43 +256,6 @@ interface KeptBuffer {
   readonly buffer: SharedArrayBuffer;
   /** When the buffer was kept, milliseconds of the memory's clock. */
   readonly since: number;
-}
-
-/**
- * Dropped buffers that the garbage collector has not taken yet. Shared memory puts no pressure on the collector, so that may
- * take hours in a process whose heap is quiet. A service that gets a large body every minute would meanwhile hold each
- * of their buffers, far above `maxBodyMemory`. So a buffer that is still there is used again before a new one is made.
- */
-class LeftBuffers {
-  readonly #bySize = new Map<number, WeakRef<SharedArrayBuffer>[]>();
-
-  add(buffer: SharedArrayBuffer): void {
-    const size = buffer.byteLength;
-    const list = this.#bySize.get(size);
-    if (list === undefined) this.#bySize.set(size, [new WeakRef(buffer)]);
-    else list.push(new WeakRef(buffer));
-  }
-
-  /** The smallest that there still is of at least `least` and at most `most` bytes. */
-  take(least: number, most: number): SharedArrayBuffer | undefined {
-    const sizes = [...this.#bySize.keys()].filter((size) => size >= least && size <= most);
-    for (const size of sizes.sort((a, b) => a - b)) {
-      const found = this.#takeOf(size);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  }
-
-  /** Passes over those that the collector has taken. */
-  #takeOf(size: number): SharedArrayBuffer | undefined {
-    const list = this.#bySize.get(size) ?? [];
-    while (list.length > 0) {
-      const found = list.pop()?.deref();
-      if (found !== undefined) return found;
-    }
-    this.#bySize.delete(size);
-    return undefined;
-  }
 }
 
 /**

@@ -1,7 +1,8 @@
+import { type AsyncHook, createHook, executionAsyncResource } from 'node:async_hooks';
 import { openSync, readSync } from 'node:fs';
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { clockMs } from '../base/clock.ts';
-import { type Blocker, CallTrail, type Stopwatch } from './call-trail.ts';
+import { runningCode } from '../base/running-code.ts';
 
 /**
  * Code that takes this much CPU time of the front end in one piece blocks it, milliseconds. A light call beside it waits
@@ -35,15 +36,31 @@ const maxPauses = 64;
 const firstRestMs = 1000;
 const longestRestMs = 60_000;
 
-/** A possible blocker whose calls go on after an `await`, where only the trail of a call tells whose code runs. */
-export interface Suspect extends Blocker {
+/** A procedure whose code may block the main thread. Its executor counts its calls here. */
+export interface Suspect {
+  /** Names it to `runningCode`. */
+  readonly slot: number;
   /** Calls that have begun and not ended. */
-  readonly waiting: number;
+  waiting: number;
   /** `FrontEndWatch.turn` as it was when a call ended last. */
-  readonly leftAt: number;
-  /** The next calls leave a trail. */
-  follow(): void;
+  leftAt: number;
+  /** So many of its next calls leave a trail: only the trail of a call tells whose code runs after an `await`. */
+  toFollow: number;
+  /** Called when it has held the thread for so many milliseconds. */
+  readonly onBlocked: ((ms: number) => void) | undefined;
 }
+
+/** @param name of the procedure, or of a hook; undefined: there are several */
+export function suspectOf(
+  name: string | undefined,
+  onBlocked: ((ms: number) => void) | undefined,
+): Suspect {
+  const slot = name === undefined ? 0 : runningCode.slotOf(name);
+  return { slot, waiting: 0, leftAt: 0, toFollow: 0, onBlocked };
+}
+
+/** Of a procedure that may block this thread, so many calls leave a trail. */
+const followedCalls = 20;
 
 /** A stretch of code on this thread, by `clockMs`. */
 interface Stretch {
@@ -61,7 +78,7 @@ interface Stretch {
  *     before the first await    the executor brackets the call: `lagAt`, then `ended`
  *     after an await            the sentinel is late -> calls of whoever waited leave a trail (`CallTrail`) -> `claim`
  */
-export class FrontEndWatch implements Stopwatch {
+export class FrontEndWatch {
   /** Wall time in long stretches of code whose owner is known, in all. */
   claimedMs = 0;
   /** Counts the times that the sentinel has fired. */
@@ -69,7 +86,7 @@ export class FrontEndWatch implements Stopwatch {
   readonly trail: CallTrail = new CallTrail(this);
   readonly #suspects = new Set<Suspect>();
   /** What the pieces of each owner came to since `since`, by `clockMs`. */
-  readonly #sums = new WeakMap<Blocker, { since: number; ms: number }>();
+  readonly #sums = new WeakMap<Suspect, { since: number; ms: number }>();
   /** When the CPU time of this thread was last read, less that CPU time. */
   #lag = 0;
   #markedAt = Number.NEGATIVE_INFINITY;
@@ -107,18 +124,18 @@ export class FrontEndWatch implements Stopwatch {
    * @param lag `lagAt(from)`
    * @param claimed `claimedMs` at `from`: what others have claimed since then ran within
    */
-  ended(owner: Blocker, from: number, lag: number, claimed: number): void {
+  ended(owner: Suspect, from: number, lag: number, claimed: number): void {
     const to = clockMs();
     if (to - from >= blockedMs) this.claim(owner, from, to, lag, claimed);
   }
 
   /** The same for code that ended at `to`. */
-  claim(owner: Blocker, from: number, to: number, lag: number, claimed: number): void {
+  claim(owner: Suspect, from: number, to: number, lag: number, claimed: number): void {
     this.#claim(blockedMs, from, to, lag, claimed, (wallMs) => this.#name(owner, wallMs));
   }
 
   /** The same for a piece of a generator, one of many: what is no blocker by itself counts for their sum. */
-  endedPiece(owner: Blocker, from: number, lag: number, claimed: number): void {
+  endedPiece(owner: Suspect, from: number, lag: number, claimed: number): void {
     const to = clockMs();
     if (to - from < pieceMs) return;
     this.#claim(pieceMs, from, to, lag, claimed, (wallMs, cpuMs) => {
@@ -144,7 +161,7 @@ export class FrontEndWatch implements Stopwatch {
     this.#judge({ from, to, cpuMs }, boundMs, (ranMs) => onGuilty(wallMs, ranMs));
   }
 
-  #sum(owner: Blocker, ms: number, now: number): void {
+  #sum(owner: Suspect, ms: number, now: number): void {
     let sum = this.#sums.get(owner);
     if (sum === undefined || now - sum.since > sumEveryMs) {
       sum = { since: now, ms: 0 };
@@ -156,10 +173,11 @@ export class FrontEndWatch implements Stopwatch {
     this.#name(owner, sum.ms);
   }
 
-  #name(owner: Blocker, ms: number): void {
+  #name(owner: Suspect, ms: number): void {
     this.#restMs = firstRestMs;
     this.#restsUntil = 0;
-    owner.onBlocked(ms);
+    owner.toFollow = followedCalls;
+    owner.onBlocked?.(ms);
   }
 
   /** Its calls may wait. */
@@ -221,7 +239,7 @@ export class FrontEndWatch implements Stopwatch {
       this.#restsUntil = now + this.#restMs;
       this.#restMs = Math.min(this.#restMs * 2, longestRestMs);
       for (const suspect of this.#suspects) {
-        if (suspect.waiting > 0 || suspect.leftAt >= turn) suspect.follow();
+        if (suspect.waiting > 0 || suspect.leftAt >= turn) suspect.toFollow = followedCalls;
       }
     });
   }
@@ -253,6 +271,150 @@ export class FrontEndWatch implements Stopwatch {
       sum += Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
     }
     return sum;
+  }
+}
+
+/** Finds inline generators that hold this thread, in one piece or piece by piece. */
+export class PieceWatch {
+  readonly #watch: FrontEndWatch;
+  readonly #owners = new WeakMap<object, Suspect>();
+  #owner: Suspect | undefined;
+  /** A generator is closed within its own piece. */
+  #depth = 0;
+  #from = 0;
+  #lag = 0;
+  #claimed = 0;
+  #outer = 0;
+
+  constructor(watch: FrontEndWatch) {
+    this.#watch = watch;
+  }
+
+  /** @param owner of the generator that `run` resumes */
+  follow(run: object, owner: Suspect): void {
+    this.#owners.set(run, owner);
+  }
+
+  enter(run: object, now: number): void {
+    this.#owner = this.#owners.get(run);
+    const outer = runningCode.enter(this.#owner?.slot ?? 0);
+    if (this.#depth++ === 0) this.#outer = outer;
+    this.#from = now;
+    this.#lag = this.#watch.lagAt(now);
+    this.#claimed = this.#watch.claimedMs;
+  }
+
+  leave(): void {
+    if (--this.#depth === 0) runningCode.leave(this.#outer);
+    const owner = this.#owner;
+    if (owner !== undefined) {
+      this.#watch.endedPiece(owner, this.#from, this.#lag, this.#claimed);
+    }
+  }
+}
+
+/** Longest time for which calls are followed without a break, milliseconds: the hooks must not slow every promise of the process for ever. */
+const longestMs = 10_000;
+
+/** Code that runs now, called by the event loop. */
+interface Running {
+  readonly asyncId: number;
+  readonly owner: Suspect | undefined;
+  readonly from: number;
+  readonly lag: number;
+  readonly claimed: number;
+}
+
+/**
+ * Tells whose code runs after an `await`. What a followed call makes (promises, timers, sockets) belongs to its owner, and
+ * so does what these make when they run; the time that each of them runs is measured. The hooks of Node that tell it
+ * make every promise of the process slower, so they are in place only while followed calls are.
+ */
+export class CallTrail {
+  readonly #watch: FrontEndWatch;
+  #hook: AsyncHook | undefined;
+  #owners = new WeakMap<object, Suspect>();
+  #current: Suspect | undefined;
+  #running: Running[] = [];
+  #following = 0;
+  #since = 0;
+  /** Counts the times that the hooks were put in place: a call may outlive the time in which it began. */
+  #round = 0;
+
+  constructor(watch: FrontEndWatch) {
+    this.#watch = watch;
+  }
+
+  get isOn(): boolean {
+    return this.#following > 0;
+  }
+
+  /** Follows a call to its end. Give what is returned to `end`. */
+  begin(): number {
+    if (this.#following++ === 0) {
+      this.#since = clockMs();
+      this.#round++;
+      this.#hook ??= this.#createHook();
+      this.#hook.enable();
+    }
+    return this.#round;
+  }
+
+  end(round: number): void {
+    if (round === this.#round && this.#following > 0 && --this.#following === 0) this.stop();
+  }
+
+  /** Runs the beginning of a call as the code of its owner; undefined: a call that is not followed. */
+  run<R>(owner: Suspect | undefined, code: () => R): R {
+    const before = this.#current;
+    this.#current = owner;
+    try {
+      return code();
+    } finally {
+      this.#current = before;
+    }
+  }
+
+  /** Gives up what has been followed for too long. */
+  limit(now: number): void {
+    if (this.isOn && now - this.#since > longestMs) this.stop();
+  }
+
+  stop(): void {
+    this.#hook?.disable();
+    this.#following = 0;
+    this.#owners = new WeakMap();
+    this.#running = [];
+    this.#current = undefined;
+  }
+
+  #createHook(): AsyncHook {
+    return createHook({
+      init: (_asyncId, _type, _trigger, resource) => {
+        if (this.#current !== undefined) this.#owners.set(resource, this.#current);
+      },
+      before: (asyncId) => {
+        const owner = this.#owners.get(executionAsyncResource());
+        const from = owner === undefined ? 0 : clockMs();
+        const lag = owner === undefined ? 0 : this.#watch.lagAt(from);
+        const { claimedMs: claimed } = this.#watch;
+        this.#running.push({ asyncId, owner, from, lag, claimed });
+        this.#current = owner;
+      },
+      after: (asyncId) => this.#ended(asyncId),
+    });
+  }
+
+  #ended(asyncId: number): void {
+    // This code began before the hooks were in place.
+    if (!this.#running.some((running) => running.asyncId === asyncId)) return;
+    let ended = this.#running.pop();
+    // Code above it in the list ended by a throw that nobody caught: no hook was called for its end.
+    while (ended !== undefined && ended.asyncId !== asyncId) ended = this.#running.pop();
+    this.#current = this.#running.at(-1)?.owner;
+    if (ended?.owner === undefined) return;
+    const { owner, from, lag, claimed } = ended;
+    this.#watch.ended(owner, from, lag, claimed);
   }
 }
 

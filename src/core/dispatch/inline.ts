@@ -23,14 +23,20 @@ import {
   type Timing,
   timeLimit,
 } from './call.ts';
-import type { Blocker, CallTrail } from './call-trail.ts';
 import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
-import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
+import {
+  blockedMs,
+  type CallTrail,
+  type FrontEndWatch,
+  PieceWatch,
+  type Suspect,
+  suspectOf,
+} from './front-end-watch.ts';
 import type { CancelListener } from './scope.ts';
 import type { StreamSink } from './streams/contract.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
-import { type Runnable, RunQueue, type RunWatch, ranBy, StreamRun } from './streams/stream-run.ts';
+import { RunQueue, ranBy, StreamRun } from './streams/stream-run.ts';
 
 export interface InlineOptions extends InvokeOptions {
   readonly timeoutMs: number;
@@ -40,14 +46,15 @@ export interface InlineOptions extends InvokeOptions {
 }
 
 /** What the inline executors of one service share. */
-export class InlineHost implements ExecutorFigures, CallHost {
+export class InlineHost implements ExecutorFigures {
   readonly place = inlinePlace;
   readonly options: InlineOptions;
   /** For callers that see the messages of internal errors. */
   readonly openOptions: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
-  readonly lines: CallLines;
+  /** For the contexts of all calls. */
+  readonly contexts: CallHost;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
   readonly orphans: OrphanCounts;
@@ -79,7 +86,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
-    this.lines = new CallLines(options.onLine ?? (() => {}));
+    this.contexts = { lines: new CallLines(options.onLine ?? (() => {})) };
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
@@ -87,7 +94,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
   /**
    * Opens the stream of a call whose handler has given an iterator.
    *
-   * @param owner is told if the generator holds the thread
+   * @param owner is blamed if the generator holds the thread
    * @returns the reply of the call, or why it has none: the iterator is closed then
    */
   open(
@@ -95,7 +102,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
     sink: StreamSink,
     context: LazyContext,
     source: ValueSource,
-    owner: Blocker,
+    owner: Suspect,
   ): { readonly reply: Reply } | { readonly refusal: Refusal } {
     const onLeft = (ended: Promise<unknown> | undefined): void =>
       this.orphans.addUntil(call.procedure.name, ended);
@@ -121,45 +128,6 @@ export class InlineHost implements ExecutorFigures, CallHost {
   close(): void {
     this.isClosed = true;
     this.largeReplies.runAll();
-  }
-}
-
-/** Finds inline generators that hold this thread, in one piece or piece by piece. */
-class PieceWatch implements RunWatch {
-  readonly #watch: FrontEndWatch;
-  readonly #owners = new WeakMap<Runnable, Blocker>();
-  #owner: Blocker | undefined;
-  /** A generator is closed within its own piece. */
-  #depth = 0;
-  #from = 0;
-  #lag = 0;
-  #claimed = 0;
-  #outer = 0;
-
-  constructor(watch: FrontEndWatch) {
-    this.#watch = watch;
-  }
-
-  /** @param owner is told if the generator of `run` holds the thread */
-  follow(run: Runnable, owner: Blocker): void {
-    this.#owners.set(run, owner);
-  }
-
-  enter(run: Runnable, now: number): void {
-    this.#owner = this.#owners.get(run);
-    const outer = runningCode.enter(this.#owner?.slot ?? 0);
-    if (this.#depth++ === 0) this.#outer = outer;
-    this.#from = now;
-    this.#lag = this.#watch.lagAt(now);
-    this.#claimed = this.#watch.claimedMs;
-  }
-
-  leave(): void {
-    if (--this.#depth === 0) runningCode.leave(this.#outer);
-    const owner = this.#owner;
-    if (owner !== undefined) {
-      this.#watch.endedPiece(owner, this.#from, this.#lag, this.#claimed);
-    }
   }
 }
 
@@ -204,17 +172,14 @@ const shortUs = 100;
 /** Waiting for less is not counted. A call that waited longer is timed, and stands for itself alone. */
 const noticedMs = 1;
 
-/** Of a procedure that may block this thread, so many calls leave a trail. */
-const followedCalls = 20;
-
 /**
  * Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. One for each
  * procedure, so that of each some calls are timed.
  */
-export class InlineExecutor implements Executor, Suspect {
+export class InlineExecutor implements Executor {
   readonly place = inlinePlace;
   readonly takesUnparsed = false;
-  readonly slot: number;
+  readonly #suspect: Suspect;
   readonly #host: InlineHost;
   readonly #ending: CallEnding;
   readonly #timing: Timing;
@@ -223,11 +188,6 @@ export class InlineExecutor implements Executor, Suspect {
   /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
-  readonly #onBlocked: ((ms: number) => void) | undefined;
-  waiting = 0;
-  leftAt = 0;
-  /** Calls to come that leave a trail. */
-  #toFollow = 0;
   #hasLargeReplies = false;
 
   /**
@@ -235,12 +195,11 @@ export class InlineExecutor implements Executor, Suspect {
    * @param name of the procedure; undefined: there are several
    */
   constructor(host: InlineHost, onBlocked?: (ms: number) => void, name?: string) {
-    this.slot = name === undefined ? 0 : runningCode.slotOf(name);
+    this.#suspect = suspectOf(name, onBlocked);
     this.#host = host;
     this.#ending = host.ending;
     this.#watch = host.watch;
-    this.#watch?.add(this);
-    this.#onBlocked = onBlocked;
+    this.#watch?.add(this.#suspect);
     this.#timing = host.ending.timing;
     const isNever = this.#timing === 'none' && host.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
@@ -260,14 +219,20 @@ export class InlineExecutor implements Executor, Suspect {
     const waitUs = waitOf(call, began);
     const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
-    const isTraced = watch?.trail.isOn === true || this.#toFollow > 0;
+    const isTraced = watch?.trail.isOn === true || this.#suspect.toFollow > 0;
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
     const limit = timeLimit(call, host.options.timeoutMs, began);
-    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at, host);
+    const context = new LazyContext(
+      call.procedure,
+      call.id,
+      factsOf(call),
+      limit.at,
+      host.contexts,
+    );
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
-    const outer = runningCode.enter(this.slot);
+    const outer = runningCode.enter(this.#suspect.slot);
     const outcome =
       isTraced && watch !== undefined
         ? this.#invokeTraced(watch.trail, call, params, context)
@@ -275,11 +240,12 @@ export class InlineExecutor implements Executor, Suspect {
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
-      watch?.ended(this, began, lag, claimed);
+      watch?.ended(this.#suspect, began, lag, claimed);
       return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
-    if (runUs >= blockedMs * 1000) watch?.claim(this, began, began + runUs / 1000, lag, claimed);
+    if (runUs >= blockedMs * 1000)
+      watch?.claim(this.#suspect, began, began + runUs / 1000, lag, claimed);
     return this.#finish(call, context, outcome, runUs, waitUs);
   }
 
@@ -288,17 +254,8 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#host.orphans;
   }
 
-  onBlocked(ms: number): void {
-    this.#toFollow = followedCalls;
-    this.#onBlocked?.(ms);
-  }
-
-  follow(): void {
-    this.#toFollow = followedCalls;
-  }
-
   close(): void {
-    this.#watch?.delete(this);
+    this.#watch?.delete(this.#suspect);
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
@@ -316,10 +273,10 @@ export class InlineExecutor implements Executor, Suspect {
     context: LazyContext,
   ): Outcome | Promise<Outcome> {
     const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
-    if (this.#toFollow === 0) return trail.run(undefined, run);
-    this.#toFollow--;
+    if (this.#suspect.toFollow === 0) return trail.run(undefined, run);
+    this.#suspect.toFollow--;
     const round = trail.begin();
-    const outcome = trail.run(this, run);
+    const outcome = trail.run(this.#suspect, run);
     if (outcome instanceof Promise) void outcome.then(() => trail.end(round));
     else trail.end(round);
     return outcome;
@@ -334,8 +291,8 @@ export class InlineExecutor implements Executor, Suspect {
     began: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
-    this.waiting++;
-    runningCode.wait(this.slot, 1);
+    this.#suspect.waiting++;
+    runningCode.wait(this.#suspect.slot, 1);
     this.#watch?.enter();
     return new Promise((resolve) => {
       const waiting = new WaitingCall(call, began, context, limit, this, resolve);
@@ -373,7 +330,7 @@ export class InlineExecutor implements Executor, Suspect {
     const { sink } = call;
     const source = sink === undefined ? undefined : sourceOf(outcome);
     if (sink !== undefined && source !== undefined) {
-      const opening = this.#host.open(call, sink, context, source, this);
+      const opening = this.#host.open(call, sink, context, source, this.#suspect);
       return 'refusal' in opening
         ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
         : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
@@ -385,11 +342,11 @@ export class InlineExecutor implements Executor, Suspect {
   /** How long it ran, microseconds. */
   #leave(waiting: WaitingCall): number {
     this.#host.inFlight--;
-    this.waiting--;
-    runningCode.wait(this.slot, -1);
+    this.#suspect.waiting--;
+    runningCode.wait(this.#suspect.slot, -1);
     if (this.#watch !== undefined) {
       this.#watch.leave();
-      this.leftAt = this.#watch.turn;
+      this.#suspect.leftAt = this.#watch.turn;
     }
     this.#host.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);

@@ -36,12 +36,6 @@ export interface CancelListener {
   onCancelled(): void;
 }
 
-/** Told how the one call of a request has ended, where its reply does not say enough: a notification has none. */
-export interface CallWatcher {
-  /** See `CallObserver.onCall`. */
-  onCallEnd(code: number, runUs: number): void;
-}
-
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 const noFacts: ScopeFacts = Object.freeze({});
@@ -80,8 +74,12 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   #inFlight: Share<RequestScope> | undefined;
   slot: number | undefined;
   account: Account | undefined;
-  /** Set by a transport whose requests are single calls. */
-  watcher: CallWatcher | undefined;
+  /**
+   * Code and run time of the call that has ended last, see `CallObserver.onCall`: for a transport whose requests are single
+   * calls. A reply does not say as much, and a notification has none.
+   */
+  endCode = 0;
+  endRunUs: number | undefined;
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
 

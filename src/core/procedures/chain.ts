@@ -1,5 +1,5 @@
 import { clockMs } from '../base/clock.ts';
-import type { InvokeContext } from './context.ts';
+import type { LazyContext } from './lazy-context.ts';
 import {
   type Authorize,
   assertNothing,
@@ -82,7 +82,7 @@ export function runChain(
   procedure: Procedure,
   chain: readonly Link[],
   params: Record<string, unknown>,
-  context: InvokeContext,
+  context: LazyContext,
 ): Step {
   const run = new ChainRun(procedure, chain, params, context);
   const passed = run.step(0);
@@ -96,13 +96,13 @@ class ChainRun {
   readonly #procedure: Procedure;
   readonly #chain: readonly Link[];
   readonly #params: Record<string, unknown>;
-  readonly #context: InvokeContext;
+  readonly #context: LazyContext;
 
   constructor(
     procedure: Procedure,
     chain: readonly Link[],
     params: Record<string, unknown>,
-    context: InvokeContext,
+    context: LazyContext,
   ) {
     this.#procedure = procedure;
     this.#chain = chain;

@@ -42,11 +42,6 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly errors: ErrorMakers<Errors>;
 }
 
-export interface InvokeContext extends CallContext {
-  /** Set by `invoke`: how long the handler held its thread, if it began after a wait for what runs before it. */
-  resumedMs?: number;
-}
-
 /** The types that the handlers of a router rely on: `new Router<{ auth: User | undefined; state: Db }>()`. */
 export interface Env {
   /** What the `authenticate` hook returns. */

@@ -1,7 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { cappedOutcome, type Outcome, resultOutcome } from '../protocol/reply.ts';
 import { runChain } from './chain.ts';
-import type { InvokeContext } from './context.ts';
 import { type FaultOptions, type FaultReporter, faultOutcome, toErrorOutcome } from './fault.ts';
 import { LazyContext } from './lazy-context.ts';
 import { assertNothing, type Passed } from './middleware.ts';
@@ -38,7 +37,7 @@ const opened: Outcome = resultOutcome('null');
 export function invoke(
   procedure: Procedure,
   params: unknown,
-  context: InvokeContext,
+  context: LazyContext,
   options: InvokeOptions,
 ): Outcome | Promise<Outcome> {
   try {
@@ -67,7 +66,7 @@ async function proceed(
   procedure: Procedure,
   permission: PromiseLike<unknown>,
   named: Record<string, unknown>,
-  context: InvokeContext,
+  context: LazyContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
@@ -87,7 +86,7 @@ async function proceed(
 async function settle(
   procedure: Procedure,
   pending: PromiseLike<unknown>,
-  context: InvokeContext,
+  context: LazyContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
@@ -102,7 +101,7 @@ async function settle(
 function finish(
   procedure: Procedure,
   result: unknown,
-  context: InvokeContext,
+  context: LazyContext,
   options: InvokeOptions,
 ): Outcome {
   const { stream, result: rules } = procedure;

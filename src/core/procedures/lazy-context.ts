@@ -1,5 +1,5 @@
 import { wallTimeOf } from '../base/clock.ts';
-import type { CallLines, CallLog, InvokeContext } from './context.ts';
+import type { CallContext, CallLines, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
 import type { Procedure } from './types.ts';
 
@@ -36,7 +36,7 @@ const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
  * The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. It has no
  * own members: those of an instance are what middleware has added.
  */
-export class LazyContext implements InvokeContext {
+export class LazyContext implements CallContext {
   #resumedMs = 0;
   readonly #procedure: Procedure;
   readonly #id: string | undefined;
@@ -74,11 +74,11 @@ export class LazyContext implements InvokeContext {
   }
 
   /** JSON text of the request's id. No member of the context: middleware may add any name that handlers do not know. */
-  static idTextOf(context: InvokeContext): string | undefined {
-    return #id in context ? context.#id : undefined;
+  static idTextOf(context: LazyContext): string | undefined {
+    return context.#id;
   }
 
-  /** Milliseconds that the handler held the thread, if it began after a wait for what runs before it. */
+  /** Set by `invoke`: how long the handler held its thread, if it began after a wait for what runs before it. */
   get resumedMs(): number {
     return this.#resumedMs;
   }

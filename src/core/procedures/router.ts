@@ -23,11 +23,6 @@ export class DuplicateProcedureError extends Error {
   }
 }
 
-/** Does the work of `reloadModule` for a router that a service serves: the service reloads its replicas too. */
-export interface RouterOwner {
-  reload(path: string): Promise<boolean>;
-}
-
 export interface ProcedureSource {
   readonly url: string;
   /** The procedure's name in that module's router: without the prefix of a merge. */
@@ -46,7 +41,8 @@ export interface RouterState {
   table: Map<string, Procedure>;
   sources: Map<string, ProcedureSource>;
   version: number;
-  owner: RouterOwner | undefined;
+  /** What `reloadModule` does while a service serves the router: the service reloads its workers too. */
+  reload: ((path: string) => Promise<boolean>) | undefined;
   /** What runs before every procedure. */
   links: readonly Link[];
   /** It has a procedure, or has made one: the links may not change any more. */
@@ -159,7 +155,7 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
     table: new Map(),
     sources: new Map(),
     version: 0,
-    owner: undefined,
+    reload: undefined,
     links: [],
     isInUse: false,
     createdAt: performance.timeOrigin + performance.now(),
@@ -240,7 +236,7 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
       throw new RegistrationError('use takes one middleware; call it once for each');
     }
     const state = this[brand];
-    if (state.owner !== undefined) {
+    if (state.reload !== undefined) {
       throw new RegistrationError(
         'use: the procedures of this router come from the modules that are served; call use on the router of a module',
       );
@@ -324,8 +320,8 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
    * @throws what the module throws; the old procedures then stay
    */
   async reloadModule(path: string): Promise<boolean> {
-    const { owner } = this[brand];
-    if (owner !== undefined) return owner.reload(path);
+    const { reload } = this[brand];
+    if (reload !== undefined) return reload(path);
     return reloader(this, path);
   }
 }
@@ -390,14 +386,17 @@ let reloader: (router: AnyRouter, path: string) => Promise<boolean> = () =>
     new Error('reloadModule: import the package itself, which knows how modules are loaded'),
   );
 
-/** Sets what `reloadModule` does for routers without an owner. Injected, since the module loader imports this file. */
+/** Sets what `reloadModule` does for routers that no service serves. Injected, since the module loader imports this file. */
 export function setReloader(reload: typeof reloader): void {
   reloader = reload;
 }
 
-/** Sets who does the work of `reloadModule` from now on; undefined: the router itself. */
-export function setOwner(router: AnyRouter, owner: RouterOwner | undefined): void {
-  router[brand].owner = owner;
+/** Sets what `reloadModule` of this router does from now on; undefined: what it does for every other router. */
+export function setServedReload(
+  router: AnyRouter,
+  reload: ((path: string) => Promise<boolean>) | undefined,
+): void {
+  router[brand].reload = reload;
 }
 
 /** The router of programs that need only one. */

@@ -134,9 +134,9 @@ export function textExceeds(text: string, limit: number): boolean {
  * Takes the reply of one call, instead of a promise. With a promise each caller on the way back adds a promise and a
  * microtask of its own, a tenth of what a small pooled call costs this thread.
  */
-export interface ReplySink {
+export interface ReplySink<Answer = Reply> {
   /** Called once. Must not throw: it is called in the middle of other calls' results. */
-  onReply(reply: Reply): void;
+  onReply(reply: Answer): void;
 }
 
 /** Instead of a reply: the sink that was given along gets it later, never before this was returned. */

@@ -45,7 +45,7 @@ import { createFetch, type LocalFetch, readStream, runScope } from './local.ts';
 import { watchRuns } from './main-thread-blockers.ts';
 import { Metrics } from './metrics.ts';
 import { toServable } from './servable.ts';
-import { loadTracing, type Tracing } from './tracing.ts';
+import { Tracing } from './tracing.ts';
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -93,7 +93,7 @@ export class Dispatcher implements Service {
     this.cluster = context.cluster;
     this.#generations = new Generations(source, context);
     this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
-    this.tracing = config.tracing ? loadTracing() : undefined;
+    this.tracing = config.tracing ? Tracing.load() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
     const kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
     this.#admission = new Admission(context, this.#generations, kernel);

@@ -7,9 +7,8 @@ import { locateModule, watchFiles } from '../modules/module-files.ts';
 import {
   type AnyRouter,
   Router,
-  type RouterOwner,
   replaceTable,
-  setOwner,
+  setServedReload,
   sourcesOf,
   tableOf,
 } from '../procedures/router.ts';
@@ -24,7 +23,7 @@ import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';
  * reload loads the next beside the current one and swaps the two in one step. So no call is lost, and no call sees
  * two generations.
  */
-export class Generations implements RouterOwner {
+export class Generations {
   /** The procedures that are served now, as one object that stays the same through all reloads. */
   readonly router: AnyRouter;
   readonly #modules: readonly string[] | undefined;
@@ -43,7 +42,7 @@ export class Generations implements RouterOwner {
     this.#modules = source.modules;
     this.#context = context;
     this.router = source.router ?? new Router();
-    if (source.modules !== undefined) setOwner(this.router, this);
+    if (source.modules !== undefined) setServedReload(this.router, (path) => this.reload(path));
   }
 
   /** undefined before the start and after the end. */

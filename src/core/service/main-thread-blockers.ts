@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { runningCode } from '../base/running-code.ts';
-import type { FrontEndWatch } from '../dispatch/front-end-watch.ts';
+import { type FrontEndWatch, suspectOf } from '../dispatch/front-end-watch.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import type { BlockedTotals } from '../observe/snapshot.ts';
@@ -89,10 +89,7 @@ export function watchRuns<A extends unknown[], R>(
   name: string,
   run: (...args: A) => R,
 ): (...args: A) => R {
-  const owner = {
-    slot: runningCode.slotOf(name),
-    onBlocked: (ms: number) => blockers.note(name, ms, 'it runs for every request'),
-  };
+  const owner = suspectOf(name, (ms) => blockers.note(name, ms, 'it runs for every request'));
   return (...args) => {
     const began = clockMs();
     const lag = watch.lagAt(began);

@@ -30,38 +30,33 @@ const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
 /**
  * Makes spans with OpenTelemetry: one for each request that a transport begins a span for, below the span that the
  * request's `traceparent` names, and one for each call below the request's. The tracer provider that the program has
- * registered records them; without a provider nothing is recorded.
- *
- * @throws StartupError if @opentelemetry/api is not installed
+ * registered records them; without a provider nothing is recorded. The package may be missing, so its types must not
+ * stand in the declarations: the constructor is private.
  */
-export function loadTracing(): Tracing {
-  try {
-    return new OpenTelemetry(load('@opentelemetry/api') as Api);
-  } catch (error) {
-    throw new StartupError(
-      'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',
-      { cause: error },
-    );
-  }
-}
-
-/** Of the names of OpenTelemetry, none is in the declarations: the package may be missing. */
-export interface Tracing extends RequestTracing {
-  /** Makes the spans of a request's calls children of the span that the caller sent. */
-  join(scope: RequestScope): void;
-}
-
-class OpenTelemetry implements Tracing {
+export class Tracing implements RequestTracing {
   readonly #api: Api;
   readonly #tracer: Tracer;
 
-  constructor(api: Api) {
+  private constructor(api: Api) {
     this.#api = api;
     // This object asks for the provider at each span, so a provider that is registered later is found too.
     const provider = api.trace.getTracerProvider();
     this.#tracer = provider.getTracer('tandem-rpc', ownVersion(), { schemaUrl });
   }
 
+  /** @throws StartupError if @opentelemetry/api is not installed */
+  static load(): Tracing {
+    try {
+      return new Tracing(load('@opentelemetry/api') as Api);
+    } catch (error) {
+      throw new StartupError(
+        'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',
+        { cause: error },
+      );
+    }
+  }
+
+  /** Makes the spans of a request's calls children of the span that the caller sent. */
   join(scope: RequestScope): void {
     const parent = this.#parentOf(scope.traceparent, scope.tracestate);
     scope.trace = new TracedRequest(this.#api, this.#tracer, parent, undefined);

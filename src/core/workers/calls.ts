@@ -3,8 +3,7 @@ import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
 import { OrphanCounts } from '../dispatch/deadline.ts';
 import type { CallGroup, CallReceiver, QueuedCall } from '../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
-import type { PoolOptions } from './options.ts';
-import type { WorkerThread } from './threads.ts';
+import type { PoolOptions, WorkerThread } from './options.ts';
 import { FrameBuilder } from './wire/frame.ts';
 import { slotCount } from './wire/ledger.ts';
 

@@ -6,7 +6,8 @@ import type { SourceFiles } from '../modules/module-files.ts';
 import type { CallLine } from '../procedures/context.ts';
 import type { Fault } from '../procedures/fault.ts';
 import type { LossReason } from '../protocol/errors.ts';
-import type { ReplicaOptions } from './wire/messages.ts';
+import type { Ledger } from './wire/ledger.ts';
+import type { ReplicaOptions, ToReplica } from './wire/messages.ts';
 
 /** What replicas must have loaded: what their main thread serves. */
 export interface Expected {
@@ -163,4 +164,23 @@ export interface PoolStats {
   readonly kills: number;
   /** Terminated threads that native code does not let go. */
   readonly zombies: number;
+}
+
+export interface ThreadExit {
+  /** `closed`: it was told to end, and did. `killed`: the main thread terminated it. The others: it ended by itself. */
+  readonly end: 'closed' | 'killed' | 'exit' | 'memory' | 'error';
+  /** For the log: what the thread died of. */
+  readonly detail: string | undefined;
+}
+
+/** The main thread's handle of one replica's thread. */
+export interface WorkerThread {
+  readonly ledger: Ledger;
+  /** How long its event loop has slept since it began, milliseconds. */
+  readonly idleMs: number;
+  post(message: ToReplica): void;
+  /** Reads the results that are in the outbox, whether the replica has told of them or not. */
+  collect(): void;
+  /** Terminates the thread, whatever it is doing. */
+  kill(): void;
 }

@@ -5,46 +5,10 @@ import { aheadMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { ownFile } from '../base/package-files.ts';
 import { isDoneWithin } from '../base/timer.ts';
-import type { PoolOptions } from './options.ts';
+import type { PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
-import {
-  type Notice,
-  Outbox,
-  parseMessage,
-  type ReplicaTask,
-  type ResultReader,
-  type ToReplica,
-  wake,
-} from './wire/messages.ts';
-
-export interface ThreadExit {
-  /** `closed`: it was told to end, and did. `killed`: the main thread terminated it. The others: it ended by itself. */
-  readonly end: 'closed' | 'killed' | 'exit' | 'memory' | 'error';
-  /** For the log: what the thread died of. */
-  readonly detail: string | undefined;
-}
-
-/** The main thread's handle of one replica's thread. */
-export interface WorkerThread {
-  readonly ledger: Ledger;
-  /** How long its event loop has slept since it began, milliseconds. */
-  readonly idleMs: number;
-  post(message: ToReplica): void;
-  /** Reads the results that are in the outbox, whether the replica has told of them or not. */
-  collect(): void;
-  /** Terminates the thread, whatever it is doing. */
-  kill(): void;
-}
-
-export interface ThreadListener {
-  readonly onResult: ResultReader<string | Uint8Array>;
-  onNotice(notice: Notice): void;
-  /** What the thread wrote or posted can't be read: no result of the thread that comes now can be trusted. */
-  onUnreadable(): void;
-  onEnd(exit: ThreadExit): void;
-  /** The thread runs nothing any more. For a zombie this comes later than `onEnd`, or never. */
-  onGone(): void;
-}
+import { Outbox, parseMessage, type ReplicaTask, wake } from './wire/messages.ts';
+import type { PoolWorker } from './worker.ts';
 
 /**
  * Results that are read in one turn of the event loop. The calls that they make room for leave before further results
@@ -94,12 +58,12 @@ export class WorkerThreads {
   /**
    * Starts a replica on the next idle thread.
    *
-   * Its results and notices come in the order they were made, and all of them before `onEnd`, which is called once,
+   * Its results and notices come to `worker` in the order they were made, and all of them before `onEnd`, which is called once,
    * when the thread is gone (or a zombie) or the task has ended.
    *
    * @param fingerprint see `ReplicaTask`
    */
-  start(listener: ThreadListener, fingerprint: string | undefined): WorkerThread {
+  start(worker: PoolWorker, fingerprint: string | undefined): WorkerThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
@@ -115,11 +79,11 @@ export class WorkerThreads {
       options,
     };
     const drain = (limit?: number): boolean => {
-      const hasMore = outbox.drain(listener.onResult, limit);
-      if (outbox.isUnreadable) listener.onUnreadable();
+      const hasMore = outbox.drain(worker.onResult, limit);
+      if (outbox.isUnreadable) worker.onUnreadable();
       return hasMore;
     };
-    let worker: Worker | undefined;
+    let thread: Worker | undefined;
     const collect = (): void => {
       if (drain(resultsPerTurn)) setImmediate(afterSending);
     };
@@ -127,7 +91,7 @@ export class WorkerThreads {
     const afterSending = (): void => {
       setImmediate(collect);
     };
-    port.on('messageerror', () => listener.onUnreadable());
+    port.on('messageerror', () => worker.onUnreadable());
     port.on('message', (posted: unknown) => {
       const message = parseMessage(posted);
       if (message === wake) {
@@ -135,13 +99,13 @@ export class WorkerThreads {
         return;
       }
       drain();
-      if (message === undefined) listener.onUnreadable();
-      else if (Array.isArray(message)) listener.onResult(...message);
+      if (message === undefined) worker.onUnreadable();
+      else if (Array.isArray(message)) worker.onResult(...message);
       else {
         if (message.type === 'ready') {
-          worker = this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
+          thread = this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
         }
-        listener.onNotice(message);
+        worker.onNotice(message);
       }
     });
     const ended = this.#piscina
@@ -152,13 +116,13 @@ export class WorkerThreads {
       // The thread may have been stopped after it had published a result, and before it told of it.
       drain();
       // A thread may be killed when it has failed, and has not gone.
-      listener.onEnd(abort.signal.aborted ? { ...exit, end: 'killed' } : exit);
-      void closed.then(() => listener.onGone());
+      worker.onEnd(abort.signal.aborted ? { ...exit, end: 'killed' } : exit);
+      void closed.then(() => worker.onGone());
     });
     return {
       ledger,
       get idleMs() {
-        return worker?.performance.eventLoopUtilization().idle ?? 0;
+        return thread?.performance.eventLoopUtilization().idle ?? 0;
       },
       post: (message) => {
         if (message.type === 'close') this.#closing.add(abort.signal);

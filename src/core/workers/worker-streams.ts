@@ -7,8 +7,7 @@ import { drainWithin, mayFinish, type OpenStream } from '../dispatch/streams/ope
 import { leftAfterMs } from '../dispatch/streams/stream-run.ts';
 import { ErrorCode, type LossReason, type RpcError } from '../protocol/errors.ts';
 import { errorOutcome } from '../protocol/reply.ts';
-import type { PoolOptions } from './options.ts';
-import type { WorkerThread } from './threads.ts';
+import type { PoolOptions, WorkerThread } from './options.ts';
 import { ItemKind, type StreamCommand } from './wire/messages.ts';
 
 /** Most generators that one worker may have, with those that were told to end and have not ended. */

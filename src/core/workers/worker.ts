@@ -12,8 +12,15 @@ import {
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { LossReason } from '../protocol/errors.ts';
 import { Watchdog, WorkerCalls } from './calls.ts';
-import type { Expected, PoolOptions, RunningCall, WorkerEvents, WorkerStats } from './options.ts';
-import type { ThreadExit, ThreadListener, WorkerThread } from './threads.ts';
+import type {
+  Expected,
+  PoolOptions,
+  RunningCall,
+  ThreadExit,
+  WorkerEvents,
+  WorkerStats,
+  WorkerThread,
+} from './options.ts';
 import { slotCount } from './wire/ledger.ts';
 import { isStreamItem, type Notice, type ResultReader } from './wire/messages.ts';
 import { WorkerStreams } from './worker-streams.ts';
@@ -48,7 +55,7 @@ export interface WorkerOwner {
 }
 
 /** The main thread's side of one worker: its thread, its calls and their expected cost, from its start to its end. */
-export class PoolWorker implements ThreadListener {
+export class PoolWorker {
   readonly thread: WorkerThread;
   threadId = 0;
   /** Calls it has ended. */
@@ -74,7 +81,7 @@ export class PoolWorker implements ThreadListener {
 
   /** @param start starts the thread, which tells the worker what happens to it */
   constructor(
-    start: (listener: ThreadListener) => WorkerThread,
+    start: (worker: PoolWorker) => WorkerThread,
     loading: Loading | undefined,
     owner: WorkerOwner,
     options: PoolOptions,
@@ -278,6 +285,7 @@ export class PoolWorker implements ThreadListener {
     }
   }
 
+  /** What the thread wrote or posted can't be read: no result of the thread that comes now can be trusted. */
   onUnreadable(): void {
     this.#owner.onBroken(this, 'what it wrote can not be read');
   }
@@ -291,7 +299,7 @@ export class PoolWorker implements ThreadListener {
     this.#owner.onEnd(this, { ...exit, end }, loading?.doing);
   }
 
-  /** The thread has ended: it reads shared bytes no more. */
+  /** The thread runs nothing and reads no shared bytes any more. For a zombie this comes later than `onEnd`, or never. */
   onGone(): void {
     for (const lease of this.#unsettled) lease.release();
     this.#unsettled = [];

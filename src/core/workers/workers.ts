@@ -5,8 +5,8 @@ import { startTimer, Vacancy } from '../base/timer.ts';
 import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
-import type { Expected, PoolOptions, WorkerEvents } from './options.ts';
-import { type ThreadExit, type ThreadListener, WorkerThreads } from './threads.ts';
+import type { Expected, PoolOptions, ThreadExit, WorkerEvents } from './options.ts';
+import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
 import {
   ChangedFileError,
@@ -251,8 +251,8 @@ export class WorkerSet implements WorkerOwner {
       const loading = new Loading(this.#expected);
       const changed = loading.verify();
       if (changed === undefined) {
-        const run = (listener: ThreadListener) =>
-          this.#threads.start(listener, this.#expected?.fingerprint);
+        const run = (worker: PoolWorker) =>
+          this.#threads.start(worker, this.#expected?.fingerprint);
         this.#living.add(new PoolWorker(run, loading, this, this.#options, this.#events));
       } else this.#failToStart(changed);
     }

@@ -1,6 +1,11 @@
 import { isLocalName } from '../../core/base/loopback.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
-import { type GoesToSink, goesToSink } from '../../core/protocol/reply.ts';
+import {
+  type GoesToSink,
+  goesToSink,
+  type Outcome,
+  type ReplySink,
+} from '../../core/protocol/reply.ts';
 import {
   type Answer,
   type BodyAnswer,
@@ -14,8 +19,8 @@ import {
 import type { Facade, FacadeHead, HttpOptions } from '../../server/http/edge/http-options.ts';
 import { authorityOf } from '../../server/http/edge/request-checks.ts';
 import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
-import type { EventTexts, McpClient, McpHead } from './message.ts';
-import { type Fault, isFault, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
+import type { McpClient, McpHead } from './message.ts';
+import { type Fault, isFault, type McpAnswer, McpCode } from './protocol.ts';
 import type { McpServer } from './server.ts';
 
 /** Refuses a request below the protocol: as `rejection`, without the id null, which MCP does not have. */
@@ -110,7 +115,7 @@ const noHead: McpHead = { version: undefined, method: undefined, name: undefined
 const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 
 /** Answers one POST on the path of MCP. */
-class McpExchange implements BodyHandler, McpSink {
+class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   readonly #server: McpServer;
   readonly #head: McpHead;
   #sink: BodySink | undefined;
@@ -132,7 +137,7 @@ class McpExchange implements BodyHandler, McpSink {
     this.#sink = sink;
     const client: McpClient = {
       head: this.#head,
-      events: events && ((texts) => withTexts(events, texts)),
+      events: events && writtenInto(events),
       outlet: undefined,
     };
     const answer = this.#server.handle(body, scope, client, this);
@@ -154,14 +159,12 @@ class McpExchange implements BodyHandler, McpSink {
   }
 }
 
-function withTexts(events: EventStream, texts: EventTexts): EventStream {
-  events.format = {
-    before: 'data: ',
-    behind: '\n\n',
-    value: (value) => texts.note(value),
-    end: (outcome) => eventText(texts.reply(outcome)),
+function writtenInto(events: EventStream): NonNullable<McpClient['events']> {
+  return (note, reply) => {
+    const end = (outcome: Outcome): string => eventText(reply(outcome));
+    events.format = { before: 'data: ', behind: '\n\n', value: note, end };
+    return events;
   };
-  return events;
 }
 
 const noStore = ['cache-control', 'no-store'];

@@ -19,15 +19,8 @@ import {
   stringAt,
 } from '../../core/protocol/exact.ts';
 import { decodeUtf8 } from '../../core/protocol/read.ts';
-import type { GoesToSink, Outcome } from '../../core/protocol/reply.ts';
-import {
-  type Fault,
-  type McpAnswer,
-  McpCode,
-  type McpSink,
-  malformed,
-  metaNames,
-} from './protocol.ts';
+import type { GoesToSink, Outcome, ReplySink } from '../../core/protocol/reply.ts';
+import { type Fault, type McpAnswer, McpCode, malformed, metaNames } from './protocol.ts';
 
 /** A message of a client: a request, or a notification if it has no id. Its arguments are not parsed. */
 export interface Message {
@@ -184,14 +177,6 @@ export interface McpHead {
  */
 export type ProgressOutlet = (notification: string, taken: () => void) => void;
 
-/** How a call that streams is written into a reply of events. */
-export interface EventTexts {
-  /** The notification that a value becomes. */
-  note(value: string): string;
-  /** The reply, by how the stream has ended. */
-  reply(ended: Outcome): string;
-}
-
 /** A client, as its transport knows it. */
 export interface McpClient {
   /** Undefined: the transport has no headers. */
@@ -199,8 +184,13 @@ export interface McpClient {
   /**
    * Makes the reply to the request a stream of events: notifications, then the response. Undefined: the client takes a
    * response alone.
+   *
+   * @param note makes a value the notification that is sent
+   * @param reply makes the end of the stream the response
    */
-  readonly events: ((texts: EventTexts) => StreamHost) | undefined;
+  readonly events:
+    | ((note: (value: string) => string, reply: (ended: Outcome) => string) => StreamHost)
+    | undefined;
   /** Takes notifications beside the reply; undefined: there is no way for them. */
   readonly outlet: ProgressOutlet | undefined;
   /** Told the id of a request, JSON text, if the client can cancel it by a message of its own. */
@@ -219,7 +209,7 @@ export interface Asked {
   readonly scope: RequestScope;
   readonly client: McpClient;
   /** May get the answer instead of a promise; undefined: it is returned, or promised. */
-  readonly sink: McpSink | undefined;
+  readonly sink: ReplySink<McpAnswer> | undefined;
   /** Whether the body holds nothing else, so that it may be rewritten. */
   readonly isAlone: boolean;
   /** Whether somebody decided who calls: what this caller is told is then not for others. */

@@ -16,12 +16,6 @@ export interface Fault {
 /** What a message is answered with; undefined: it was a notification, and nothing is answered. */
 export type McpAnswer = Reply | Fault;
 
-/** Takes the answer of a message, instead of a promise: see ReplySink of the dispatcher. */
-export interface McpSink {
-  /** Called once. Must not throw. */
-  onReply(answer: McpAnswer): void;
-}
-
 export function isFault(answer: McpAnswer | object): answer is Fault {
   return typeof answer === 'object' && 'fault' in answer;
 }

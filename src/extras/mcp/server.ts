@@ -3,7 +3,7 @@ import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
 import type { ReadLimits } from '../../core/protocol/body.ts';
-import { type Outcome, resultReply } from '../../core/protocol/reply.ts';
+import { type Outcome, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
@@ -26,7 +26,6 @@ import {
   isLegacy,
   type McpAnswer,
   McpCode,
-  type McpSink,
   malformed,
   metaNames,
   modernVersion,
@@ -88,14 +87,24 @@ export class McpServer {
   }
 
   handle(body: Source, scope: RequestScope, client: McpClient): Returned;
-  handle(body: Source, scope: RequestScope, client: McpClient, sink: McpSink | undefined): Answered;
+  handle(
+    body: Source,
+    scope: RequestScope,
+    client: McpClient,
+    sink: ReplySink<McpAnswer> | undefined,
+  ): Answered;
   /**
    * Answers the body of one message, or of a batch.
    *
    * @param body as `Service.handle` takes it. A large one is this server's own from here on
    * @param sink may get the answer instead of a promise
    */
-  handle(body: Source, scope: RequestScope, client: McpClient, sink?: McpSink): Answered {
+  handle(
+    body: Source,
+    scope: RequestScope,
+    client: McpClient,
+    sink?: ReplySink<McpAnswer>,
+  ): Answered {
     const source = toSource(body);
     if (source === undefined) return notJson();
     const read = readMessages(source, this.#limits);
@@ -112,7 +121,7 @@ export class McpServer {
     source: Source,
     scope: RequestScope,
     client: McpClient,
-    sink: McpSink | undefined,
+    sink: ReplySink<McpAnswer> | undefined,
   ): Answered {
     if (isFault(message)) return message;
     const { id, method, requestId } = message;

@@ -12,14 +12,6 @@ export interface ResultStyle {
   readonly maxReplyBytes: number;
 }
 
-/** A call that is answered, and how. */
-export interface ToolReply {
-  readonly tool: Tool;
-  /** JSON text. */
-  readonly id: string;
-  readonly style: ResultStyle;
-}
-
 /** Longer error texts are shown as they are: who threw megabytes does not get them parsed here. */
 const longestError = 64 * 1024;
 
@@ -33,18 +25,73 @@ export function headOf(era: Era): string {
   return era === 'modern' ? '{"resultType":"complete",' : '{';
 }
 
-/**
- * The reply to a call. Whatever a call comes to is a result: a model reads what went wrong and can do better, but an
- * error of the protocol would end at its host.
- */
-export function toolReply(call: ToolReply, outcome: Outcome): string {
-  const { style, id } = call;
-  const reply = resultReply(
-    id,
-    outcome.ok ? okResult(call, outcome.text) : errorResult(call, outcome.text),
-  );
-  if (!textExceeds(reply, style.maxReplyBytes)) return reply;
-  return resultReply(id, errorResult(call, tooLarge(style)));
+/** Writes the reply to one call of a tool. */
+export class ToolReply {
+  readonly tool: Tool;
+  /** JSON text. */
+  readonly id: string;
+  readonly style: ResultStyle;
+
+  constructor(tool: Tool, id: string, style: ResultStyle) {
+    this.tool = tool;
+    this.id = id;
+    this.style = style;
+  }
+
+  /**
+   * Whatever a call comes to is a result: a model reads what went wrong and can do better, but an error of the protocol
+   * would end at its host.
+   */
+  textOf(outcome: Outcome): string {
+    const { tool, style, id } = this;
+    const { ok, text } = outcome;
+    const reply = resultReply(id, ok ? okResult(tool, style, text) : errorResult(style, text));
+    if (!textExceeds(reply, style.maxReplyBytes)) return reply;
+    return resultReply(id, errorResult(style, tooLarge(style)));
+  }
+
+  /**
+   * As `textOf`, for a reply of the service that came as bytes since it is long. The result stands in the reply twice, as
+   * a text and as a value; it is never made a string, and quoted in slices between which calls run.
+   */
+  async longReplyOf(reply: Uint8Array): Promise<string | Uint8Array> {
+    const { id, style, tool } = this;
+    const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
+    const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`);
+    // Errors are hardly ever so long that they would be worth slices.
+    if (!bytes.subarray(0, head.length).equals(head)) {
+      return this.textOf(outcomeOf(id, bytes.toString()));
+    }
+    const text = bytes.subarray(head.length, -1);
+    const isString = text[0] === QUOTE;
+    const asItIs =
+      tool.procedure.tool === 'content' &&
+      text.toString('latin1', 0, contentStart.length) === contentStart;
+    const { era, tail, maxReplyBytes } = style;
+    const parts: (string | Buffer)[] = [`{"jsonrpc":"2.0","id":${id},"result":${headOf(era)}`];
+    if (asItIs) {
+      parts.push(text.subarray(1, -1));
+    } else {
+      parts.push('"content":[{"type":"text","text":');
+      if (isString) parts.push(text);
+      else parts.push('"', ...(await quoted(text)), '"');
+      parts.push('}]');
+      if (tool.isStructured) {
+        const [before = '', after = ''] = structuredPart(tool, era, '|').split('|');
+        parts.push(before, text, after);
+      }
+    }
+    parts.push(`${tail}}}`);
+    let length = 0;
+    for (const part of parts) length += Buffer.byteLength(part);
+    if (length > maxReplyBytes) {
+      const error = { ok: false, code: ErrorCode.LimitExceeded, text: tooLarge(style) };
+      return this.textOf(error);
+    }
+    return Buffer.concat(
+      parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
+    );
+  }
 }
 
 /** The error of a result that is too large: it stands in a reply twice, as text and as a value. */
@@ -53,7 +100,7 @@ function tooLarge({ maxReplyBytes }: ResultStyle): string {
 }
 
 /** @param text JSON of what the procedure returned */
-function okResult({ tool, style }: ToolReply, text: string): string {
+function okResult(tool: Tool, style: ResultStyle, text: string): string {
   const { era, tail } = style;
   // The procedure has given content itself, by a schema that lets nothing else through.
   if (tool.procedure.tool === 'content' && text.startsWith(contentStart)) {
@@ -73,8 +120,7 @@ function structuredPart(tool: Tool, era: Era, text: string): string {
 }
 
 /** @param text JSON of the error */
-function errorResult({ style }: ToolReply, text: string): string {
-  const { era, tail } = style;
+function errorResult({ era, tail }: ResultStyle, text: string): string {
   const shown = JSON.stringify(errorShown(text));
   return `${headOf(era)}"content":[{"type":"text","text":${shown}}],"isError":true${tail}}`;
 }
@@ -130,50 +176,6 @@ function failed(text: string): Outcome {
 
 /** Bytes of a text that are quoted in one turn of the event loop, in which nobody else is served. */
 const sliceBytes = 128 * 1024;
-
-/**
- * As `toolReply`, for a reply of the service that came as bytes since it is long. The result stands in the reply twice, as
- * a text and as a value; it is never made a string, and quoted in slices between which calls run.
- */
-export async function longToolReply(
-  call: ToolReply,
-  reply: Uint8Array,
-): Promise<string | Uint8Array> {
-  const { id, style, tool } = call;
-  const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
-  const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`);
-  // Errors are hardly ever so long that they would be worth slices.
-  if (!bytes.subarray(0, head.length).equals(head)) {
-    return toolReply(call, outcomeOf(id, bytes.toString()));
-  }
-  const text = bytes.subarray(head.length, -1);
-  const isString = text[0] === QUOTE;
-  const asItIs =
-    tool.procedure.tool === 'content' &&
-    text.toString('latin1', 0, contentStart.length) === contentStart;
-  const { era, tail, maxReplyBytes } = style;
-  const parts: (string | Buffer)[] = [`{"jsonrpc":"2.0","id":${id},"result":${headOf(era)}`];
-  if (asItIs) {
-    parts.push(text.subarray(1, -1));
-  } else {
-    parts.push('"content":[{"type":"text","text":');
-    if (isString) parts.push(text);
-    else parts.push('"', ...(await quoted(text)), '"');
-    parts.push('}]');
-    if (tool.isStructured) {
-      const [before = '', after = ''] = structuredPart(tool, era, '|').split('|');
-      parts.push(before, text, after);
-    }
-  }
-  parts.push(`${tail}}}`);
-  let length = 0;
-  for (const part of parts) length += Buffer.byteLength(part);
-  if (length > maxReplyBytes) {
-    const error = { ok: false, code: ErrorCode.LimitExceeded, text: tooLarge(style) };
-    return toolReply(call, error);
-  }
-  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
-}
 
 /** JSON text as the inside of a JSON string. */
 async function quoted(text: Buffer): Promise<Buffer[]> {

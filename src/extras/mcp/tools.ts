@@ -18,17 +18,10 @@ import {
   resultReply,
 } from '../../core/protocol/reply.ts';
 import { Catalogue } from './catalogue.ts';
-import type { Answered, Asked, EventTexts, Message, ProgressOutlet, Source } from './message.ts';
-import { errorText, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
+import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
+import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
-import {
-  headOf,
-  longToolReply,
-  outcomeOf,
-  type ResultStyle,
-  type ToolReply,
-  toolReply,
-} from './tool-result.ts';
+import { headOf, outcomeOf, type ResultStyle, ToolReply } from './tool-result.ts';
 
 /** The catalogue of one state of the service, or the promise of it while its tools are made. */
 interface Known {
@@ -120,19 +113,14 @@ function ended(id: string): string {
 }
 
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
-class ToolCall implements ReplySink, ToolReply {
-  readonly tool: Tool;
-  readonly id: string;
-  readonly style: ResultStyle;
+class ToolCall extends ToolReply implements ReplySink {
   readonly #service: Service;
-  #sink: McpSink | undefined;
+  #sink: ReplySink<McpAnswer> | undefined;
   /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
   constructor(tool: Tool, id: string, style: ResultStyle, service: Service) {
-    this.tool = tool;
-    this.id = id;
-    this.style = style;
+    super(tool, id, style);
     this.#service = service;
   }
 
@@ -159,8 +147,8 @@ class ToolCall implements ReplySink, ToolReply {
   }
 
   #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {
-    if (typeof reply === 'string') return toolReply(this, outcomeOf(this.id, reply));
-    if (reply !== undefined) return longToolReply(this, reply);
+    if (typeof reply === 'string') return this.textOf(outcomeOf(this.id, reply));
+    if (reply !== undefined) return this.longReplyOf(reply);
     // The stream has opened: its end is the answer, or the transport writes all of it.
     return this.#stream?.hasOpened === true ? this.#stream.ended : undefined;
   }
@@ -170,7 +158,10 @@ class ToolCall implements ReplySink, ToolReply {
     const notes = token === undefined ? undefined : new ProgressNotes(token);
     const stream = new ToolStream(this, notes, client.outlet);
     if (notes !== undefined && client.events !== undefined) {
-      scope.streams = client.events(stream);
+      scope.streams = client.events(
+        (value) => stream.note(value),
+        (ended) => stream.reply(ended),
+      );
     } else {
       this.#stream = stream;
       scope.streams = stream;
@@ -223,7 +214,7 @@ function rewritten(body: Uint8Array, { start, end }: MemberPlace, head: Uint8Arr
  * The stream of a call, whose end is the call's own. Its values are notifications of progress if the client asked for them, and
  * the result of the call if its procedure lets them be gathered. Any other call's result is what its generator returns.
  */
-class ToolStream implements StreamHost, StreamSink, EventTexts {
+class ToolStream implements StreamHost, StreamSink {
   /** If nobody hears of progress, the call's own deadlines hold for all of it. */
   readonly isCollected: boolean;
   hasOpened = false;
@@ -283,18 +274,20 @@ class ToolStream implements StreamHost, StreamSink, EventTexts {
     this.#settle(this.reply(outcome));
   }
 
+  /** The notification that a value becomes. */
   note(value: string): string {
     this.#gather(value);
     return this.#notes?.notification(value) ?? '';
   }
 
+  /** The reply, by how the stream has ended. */
   reply(ended: Outcome): string {
     const { maxReplyBytes } = this.#call.style;
     if (this.#left < 0) {
-      return toolReply(this.#call, errorOutcome(ErrorCode.LimitExceeded, { limit: maxReplyBytes }));
+      return this.#call.textOf(errorOutcome(ErrorCode.LimitExceeded, { limit: maxReplyBytes }));
     }
-    if (!ended.ok || this.#texts === undefined) return toolReply(this.#call, ended);
-    return toolReply(this.#call, { ok: true, code: 0, text: `[${this.#texts.join(',')}]` });
+    if (!ended.ok || this.#texts === undefined) return this.#call.textOf(ended);
+    return this.#call.textOf({ ok: true, code: 0, text: `[${this.#texts.join(',')}]` });
   }
 
   /** @returns false: what is gathered is too large, and the call may as well end */

@@ -14,7 +14,7 @@ import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/rou
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../../core/service/watch.ts';
 import type { NatsFacts } from '../../extras/nats/connection/connection.ts';
-import type { Membership } from '../../extras/nats/membership.ts';
+import type { Membership } from '../../extras/nats/member/member.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
@@ -292,7 +292,7 @@ export class RpcApp {
     const { cluster, config } = this.dispatcher;
     if (cluster === undefined || config.natsRole === 'gateway') return;
     const connection = await cluster.connect();
-    const nats = await import('../../extras/nats/membership.ts');
+    const nats = await import('../../extras/nats/member/member.ts');
     this.#membership = await nats.Membership.join(
       this.dispatcher,
       connection,

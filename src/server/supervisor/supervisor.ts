@@ -1,11 +1,13 @@
+import { clockMs } from '../../core/base/clock.ts';
+import { type DelayPolicy, RestartDelay } from '../../core/base/restart-delay.ts';
+import { blame } from '../../core/base/running-code.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import type { Config } from '../../core/config/config.ts';
-import type { Log } from '../../core/observe/log.ts';
+import type { Log, LogFields } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
 import { freePorts } from '../http/edge/http-server.ts';
-import type { ReadyReport } from './messages.ts';
-import type { ServerEnd } from './server-process.ts';
-import { Slot, type SlotOptions } from './slot.ts';
+import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
+import { type ServerEnd, ServerProcess } from './server-process.ts';
 import { Tally } from './tally.ts';
 
 export interface SupervisorOptions {
@@ -201,4 +203,241 @@ function startError({ code, signal, failure }: ServerEnd): StartupError {
   const error = new StartupError(message);
   if (failure?.stack !== undefined) error.stack = failure.stack;
   return error;
+}
+
+export interface SlotOptions extends Pick<Config, 'maxZombies' | 'maxProcessMb'> {
+  readonly entry: URL;
+  readonly startLimitMs: number;
+  /** How long a process may take to end after it was told to. */
+  readonly shutdownGraceMs: number;
+}
+
+/** As for worker threads: three restarts at once, then slower and slower, so that a crash loop does not take a core. */
+const afterDeath: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
+
+/** Replacements are rare: a limit that every process exceeds at once must not keep the machine busy with starts. */
+const afterReplacement: DelayPolicy = {
+  free: 0,
+  firstMs: 1000,
+  longestMs: 60_000,
+  forgetsMs: 600_000,
+};
+
+/** A start that fails so many times in a row does not fail by chance. */
+const startTries = 3;
+
+/**
+ * Keeps one server process running: starts it, starts it again when it ends, and replaces it by a successor that
+ * starts while the old process still serves.
+ *
+ *     #current    serves, until its successor is ready, then drains
+ *     #next       starts, until it is ready, then becomes #current
+ *     #alive      both, and older ones that still drain
+ */
+export class Slot {
+  readonly #order: Omit<StartOrder, 'isFirst'>;
+  readonly #options: SlotOptions;
+  readonly #tally: Tally;
+  readonly #onExcess: (slot: Slot, cause: LogFields) => void;
+  readonly #log: Log;
+  readonly #deaths = new RestartDelay(afterDeath);
+  readonly #replacements = new RestartDelay(afterReplacement);
+  readonly #alive = new Set<ServerProcess>();
+  #current: ServerProcess | undefined;
+  #next: ServerProcess | undefined;
+  #sharesPort = false;
+  #hasServed = false;
+  #isStopping = false;
+  /** `onExcess` was called, and `replace` has not been called yet. */
+  #isDue = false;
+  /** No replacement before this reading of `clockMs`. */
+  #replaceableAt = 0;
+  #retry: NodeJS.Timeout | undefined;
+
+  /** @param onExcess the process exceeds a limit: call `replace(cause)` when no other process is being replaced */
+  constructor(
+    order: Omit<StartOrder, 'isFirst'>,
+    options: SlotOptions,
+    log: Log,
+    tally: Tally,
+    onExcess: (slot: Slot, cause: LogFields) => void,
+  ) {
+    this.#order = order;
+    this.#options = options;
+    this.#log = log;
+    this.#tally = tally;
+    this.#onExcess = onExcess;
+  }
+
+  /**
+   * Starts the first process, and again where it ends by chance. Resolves with its report, or with how it ended.
+   *
+   * @param isFirst no other process of the service serves yet
+   */
+  async start(isFirst: boolean): Promise<ReadyReport | ServerEnd> {
+    for (let tries = 1; ; tries++) {
+      const server = this.#launch(isFirst);
+      const result = (await server.ready) ?? (await server.ended);
+      if ('banner' in result || tries === startTries || this.#isStopping) return result;
+      // If another process serves, the configuration and the modules are right.
+      const mayBeChance = !isFirst || (result.signal !== null && result.failure === undefined);
+      if (!mayBeChance) return result;
+      this.#log.warn(
+        { event: 'process-start-retried', ...server.fields, ...endFields(result) },
+        'a server process ended before it was ready: it is started again',
+      );
+    }
+  }
+
+  /** Reloads the modules of the serving process; undefined where there is none. */
+  async reload(): Promise<ReloadOutcome | undefined> {
+    // A process that is starting may have read the files before they changed.
+    await this.#next?.ready;
+    return this.#current?.reload();
+  }
+
+  /** Starts another process, and ends the serving one when the other is ready. */
+  async replace(cause: LogFields): Promise<void> {
+    const old = this.#current;
+    this.#isDue = false;
+    if (old === undefined || this.#next !== undefined || this.#isStopping) return;
+    this.#replaceableAt = clockMs() + this.#replacements.next(clockMs());
+    this.#log.warn(
+      { event: 'process-replacing', ...old.fields, ...cause },
+      'a server process is being replaced',
+    );
+    if (this.#sharesPort) {
+      await this.#launch(false).ready;
+      return;
+    }
+    // The process does not share its port: the next one can't listen before it has ended.
+    this.#current = undefined;
+    old.isServing = false;
+    old.stop('SIGTERM', this.#options.shutdownGraceMs);
+    await old.ended;
+  }
+
+  /** Drains and ends all processes of the slot. Resolves with whether all of them answered everything. */
+  async stop(signal: NodeJS.Signals): Promise<boolean> {
+    this.#isStopping = true;
+    clearTimeout(this.#retry);
+    const ending = [...this.#alive];
+    for (const server of ending) server.stop(signal, this.#options.shutdownGraceMs);
+    const ends = await Promise.all(ending.map(({ ended }) => ended));
+    return ends.every(({ asTold }) => asTold);
+  }
+
+  kill(): void {
+    this.#isStopping = true;
+    clearTimeout(this.#retry);
+    for (const server of this.#alive) server.kill();
+  }
+
+  #launch(isFirst: boolean): ServerProcess {
+    const { entry, startLimitMs } = this.#options;
+    const server = new ServerProcess(entry, { ...this.#order, isFirst }, startLimitMs, this.#log, {
+      onFigures: (figures) => this.#onFigures(server, figures),
+      collect: () => this.#tally.collect(),
+    });
+    this.#next = server;
+    this.#alive.add(server);
+    this.#tally.add(server);
+    void server.ready.then((report) => {
+      if (report !== undefined) this.#onReady(server, report);
+    });
+    void server.ended.then((end) => this.#onEnd(server, end));
+    return server;
+  }
+
+  #onReady(server: ServerProcess, { sharesPort }: ReadyReport): void {
+    if (this.#hasServed) {
+      this.#log.info(
+        { event: 'process-replaced', ...server.fields },
+        'a server process has taken over',
+      );
+    }
+    this.#hasServed = true;
+    this.#sharesPort = sharesPort;
+    const old = this.#current;
+    if (old !== undefined) old.isServing = false;
+    server.isServing = true;
+    this.#current = server;
+    this.#next = undefined;
+    old?.stop('SIGTERM', this.#options.shutdownGraceMs);
+  }
+
+  #onEnd(server: ServerProcess, end: ServerEnd): void {
+    this.#alive.delete(server);
+    const wasCurrent = server === this.#current;
+    const wasNext = server === this.#next;
+    if (wasCurrent) this.#current = undefined;
+    if (wasNext) this.#next = undefined;
+    if (this.#isStopping) {
+      if (!end.asTold) this.#onBadEnd(server, end);
+      return;
+    }
+    // Before the slot has served, `start` reports the end.
+    if (!this.#hasServed) return;
+    if (!wasCurrent && !wasNext) {
+      if (!end.asTold) this.#onBadEnd(server, end);
+      const hasNone = this.#current === undefined && this.#next === undefined;
+      if (hasNone && this.#retry === undefined) this.#launch(false);
+    } else if (this.#current !== undefined) {
+      this.#log.error(
+        { event: 'process-replace-failed', ...server.fields, ...endFields(end) },
+        'a server process could not be replaced yet: the old one serves on',
+      );
+    } else {
+      this.#onDeath(server, end);
+    }
+  }
+
+  #onBadEnd(server: ServerProcess, end: ServerEnd): void {
+    this.#log.error(
+      { event: 'process-stop-failed', ...server.fields, ...endFields(end) },
+      `a server process did not end as it was told to: calls may be lost${blame(end.suspects).text}`,
+    );
+  }
+
+  #onDeath(server: ServerProcess, end: ServerEnd): void {
+    const retryMs = this.#deaths.next(clockMs());
+    this.#log.error(
+      { event: 'process-lost', ...server.fields, ...endFields(end), retryMs },
+      `a server process ended: another takes its place${blame(end.suspects).text}`,
+    );
+    if (this.#next !== undefined) return; // a successor was on its way
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#launch(false);
+    }, retryMs);
+  }
+
+  #onFigures(server: ServerProcess, figures: Figures): void {
+    if (server !== this.#current || this.#next !== undefined || this.#isStopping) return;
+    if (this.#isDue || clockMs() < this.#replaceableAt) return;
+    const reason = excessOf(figures, this.#options);
+    if (reason === undefined) return;
+    this.#isDue = true;
+    const { zombies, rssBytes } = figures;
+    this.#onExcess(this, { reason, zombies, rssMb: Math.round(rssBytes / 1024 ** 2) });
+  }
+}
+
+function endFields({ code, signal, failure, suspects }: ServerEnd): LogFields {
+  return {
+    ...blame(suspects).fields,
+    ...(code !== null && { code }),
+    ...(signal !== null && { signal }),
+    ...(failure !== undefined && { detail: failure.message }),
+  };
+}
+
+/** Which limit a process exceeds; undefined: none. */
+export function excessOf(
+  { zombies, rssBytes }: Figures,
+  { maxZombies, maxProcessMb }: Pick<Config, 'maxZombies' | 'maxProcessMb'>,
+): 'zombies' | 'memory' | undefined {
+  if (maxZombies > 0 && zombies >= maxZombies) return 'zombies';
+  if (maxProcessMb > 0 && rssBytes > maxProcessMb * 1024 ** 2) return 'memory';
+  return undefined;
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { RegistrationError } from '../../../src/core/procedures/registration.ts';
 import { ResultFault } from '../../../src/core/procedures/result.ts';
 import { createTool, type Era, type Tool, toolText } from '../../../src/extras/mcp/tool.ts';
-import { toolReply } from '../../../src/extras/mcp/tool-result.ts';
+import { ToolReply } from '../../../src/extras/mcp/tool-result.ts';
 import { type Procedure, procedure, RpcError } from '../../../src/index.ts';
 import { randomOf } from '../../jsonrpc/bodies.ts';
 import { KnotValues } from './knot-values.ts';
@@ -75,7 +75,7 @@ class Echo {
     for (const era of ['modern', 'legacy'] as const) {
       const style = { era, tail: '', maxReplyBytes: Number.POSITIVE_INFINITY };
       const outcome = { ok: true, code: 0, text: JSON.stringify(result) };
-      const text = toolReply({ tool: this.#tool, id: '1', style }, outcome);
+      const text = new ToolReply(this.#tool, '1', style).textOf(outcome);
       const { result: told } = JSON.parse(text) as { readonly result: Structured };
       for (const [name, validate] of this.#outputs[era]) {
         assert.ok(validate(told.structuredContent), `output, ${era}, ${name}`);

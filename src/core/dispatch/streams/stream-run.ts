@@ -37,7 +37,7 @@ export const leftAfterMs = 10_000;
  *     waits for credit --grant--> queued --turn--> in next() --value--> queued, or waits for credit
  *                                                     `-----end------> over
  */
-export class StreamRun implements StreamProducer, Runnable {
+export class StreamRun implements StreamProducer {
   readonly ticket: number;
   readonly #source: RunSource;
   readonly #context: RunContext;
@@ -56,7 +56,7 @@ export class StreamRun implements StreamProducer, Runnable {
   /**
    * @param maxValueBytes UTF-8 bytes of the text of one value, and of what it returns
    * @param queue of the thread that the generator is on
-   * @param ticket see {@link Runnable}
+   * @param ticket names it to the watch of its thread
    * @param onLeft called if the generator takes time to end after it was told to, with the promise of its end
    */
   constructor(
@@ -96,6 +96,7 @@ export class StreamRun implements StreamProducer, Runnable {
     else this.#context.abort(reason);
   }
 
+  /** Runs it until it yields or waits. Never throws. */
   resume(): void {
     if (this.#state !== 'queued') return;
     this.#state = 'waiting';
@@ -197,16 +198,11 @@ function drained({ code, data }: RpcError): Outcome {
 /** How long generators may hold their thread before others get a turn: messages, requests, timers. */
 const sliceMs = 1;
 
-/** A generator that can go on. */
-export interface Runnable {
-  /** Names it to the thread's watch. */
-  readonly ticket: number;
-  /** Runs it until it yields or waits. Never throws. */
-  resume(): void;
-}
+/** A generator that can go on: `ticket` names it to the thread's watch. */
+export type Runnable = Pick<StreamRun, 'ticket' | 'resume'>;
 
 /** Told of each time a generator holds the thread, from one yield or wait to the next. */
-export interface RunWatch {
+interface RunWatch {
   /** @param now by `clockMs` */
   enter(run: Runnable, now: number): void;
   leave(): void;

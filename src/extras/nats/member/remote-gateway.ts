@@ -1,7 +1,7 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { neverRan } from '../../../core/dispatch/call.ts';
-import { type CallWatcher, RequestScope } from '../../../core/dispatch/scope.ts';
+import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import type {
   StreamFlow,
@@ -354,7 +354,7 @@ export class RemoteGateway {
 }
 
 /** One call that a gateway has sent, from its arrival to its reply. */
-class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
+class ReceivedCall implements ReplySink, StreamHost, StreamSink {
   readonly ticket: number;
   readonly scope: RequestScope;
   /** The call that begins when this one has ended. */
@@ -371,8 +371,6 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   /** What its stream was granted, all in all. */
   #values = 0;
   #characters = 0;
-  #code = 0;
-  #runUs: number = neverRan;
 
   constructor(call: WireCall, memory: RequestBody | undefined, gateway: RemoteGateway) {
     const { ticket, body, facts, timeoutMs, runMs, isRead } = call;
@@ -388,7 +386,6 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
       timeoutMs: timeoutMs === -1 ? undefined : timeoutMs,
     });
     this.scope.callTimeoutMs = runMs === -1 ? undefined : runMs;
-    this.scope.watcher = this;
     if (isRead) this.scope.streams = this;
     this.scope.body = memory?.lease;
   }
@@ -425,14 +422,9 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
     this.#flow?.drain('shutdown');
   }
 
-  onCallEnd(code: number, runUs: number): void {
-    this.#code = code;
-    this.#runUs = runUs;
-  }
-
   onReply(reply: Reply): void {
     this.#memory?.release();
-    const [code, runUs] = [this.#code, this.#runUs];
+    const { endCode: code, endRunUs: runUs = neverRan } = this.scope;
     if (this.#flow !== undefined && code === 0) {
       this.#gateway.reply(this, ReplyKind.opened, 0, runUs, '');
       return;

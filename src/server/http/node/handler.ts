@@ -1,11 +1,18 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
+import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
+import { largeBody } from '../../../core/protocol/body.ts';
+import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
+import type { Exchange, ExchangeContext, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
 import { type Asked, RequestHandler, type Target } from '../edge/request-handler.ts';
-import { addressText } from '../edge/request-head.ts';
+import { addressText, type RequestHead } from '../edge/request-head.ts';
+import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import {
   fullPathOf,
   type HookedReply,
@@ -13,12 +20,13 @@ import {
   type MountedRequest,
   mountedOptions,
   mountedTarget,
+  parsedBody,
   queryOf,
   readHead,
   schemeOf,
   toMount,
+  unusableBody,
 } from './mount.ts';
-import { connectionOf, type NodeConnection, NodeResponse } from './response.ts';
 
 /**
  * A request handler for an http server that exists already. In node:http it takes the request and the response; in
@@ -98,4 +106,258 @@ export function createHandler(
     const mount = toMount(request, response);
     connectionOf(mount.req.socket, key).take(handle, mount);
   };
+}
+
+/** A connection with more unread bytes than this gets no further answers until its client has read. */
+const unreadBytes = 256 * 1024;
+
+/** Most requests of one connection that are handled at a time. Requests pipelined behind them wait. */
+const openRequests = 16;
+
+/**
+ * Most requests of one connection that may wait behind those: about as many of the shortest requests as one packet
+ * brings. With more of them the connection is cut, since each waiting request takes some kilobytes.
+ */
+const heldRequests = 2000;
+
+/**
+ * One client connection. It does three things that node:http does not do:
+ *
+ * - tells every request that its client has gone: node:http tells only the request whose reply is being written, not
+ *   those queued behind it;
+ * - serves nothing behind a reply that closes, where node:http goes on parsing;
+ * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
+ *   the replies to the first ones hold already.
+ */
+class NodeConnection {
+  /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
+  refused = false;
+  readonly #open = new Set<NodeResponse>();
+  #newest: NodeResponse | undefined;
+  readonly #socket: Socket;
+  /** Bytes of replies that the system has not taken yet. */
+  #unread = 0;
+  #held: (() => void)[] = [];
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.once('close', () => {
+      this.#held = [];
+      for (const response of this.#open) response.onClose();
+    });
+  }
+
+  add(response: NodeResponse): void {
+    this.#open.add(response);
+    this.#newest = response;
+  }
+
+  /**
+   * Whether no request was pipelined behind this one. node:http drops the replies queued behind a reply that closes.
+   */
+  isLast(response: NodeResponse): boolean {
+    return this.#newest === response;
+  }
+
+  delete(response: NodeResponse, unread: number): void {
+    this.#open.delete(response);
+    this.#unread -= unread;
+    while (this.#hasRoom()) {
+      const handle = this.#held.shift();
+      if (handle === undefined) return;
+      handle();
+    }
+  }
+
+  addUnread(bytes: number): void {
+    this.#unread += bytes;
+  }
+
+  /** Handles a request: now, or when the client has read enough of earlier replies. */
+  take<R>(handle: (request: R, connection: NodeConnection) => void, request: R): void {
+    if (this.#hasRoom() && this.#held.length === 0) handle(request, this);
+    else if (this.#held.push(() => handle(request, this)) > heldRequests) this.cut();
+  }
+
+  #hasRoom(): boolean {
+    return this.#unread <= unreadBytes && this.#open.size < openRequests;
+  }
+
+  cut(): void {
+    this.#socket.destroy();
+  }
+}
+
+/**
+ * Returns the connection of a socket, for one handler.
+ *
+ * @param key the handler's own, under which the socket keeps it: a WeakMap of all sockets makes garbage collection dearer
+ */
+function connectionOf(socket: Socket, key: symbol): NodeConnection {
+  // The type of a socket has no members under symbols.
+  const holder = socket as unknown as { [key: symbol]: NodeConnection };
+  holder[key] ??= new NodeConnection(socket);
+  return holder[key];
+}
+
+const headBytes = 256;
+
+class NodeResponse implements Responder, EventOutlet, WaitingReply {
+  readonly #context: ExchangeContext;
+  readonly #connection: NodeConnection;
+  readonly #mount: Mount;
+  readonly #res: ServerResponse;
+  exchange: Exchange | undefined;
+  scope: RequestScope | undefined;
+  /** The body, where it was read before; null: the parser left nothing that can be used. */
+  #read: string | Uint8Array | null | undefined;
+  #isAnswered = false;
+  #isOver = false;
+  /** Bytes of the answer that exist for this client alone. See {@link WaitingReply}. */
+  bytes = 0;
+  /** Bytes of the answer and its head that count as unread. */
+  #unread = 0;
+  #writeTimer: NodeJS.Timeout | undefined;
+  #onWritten: (() => void) | undefined;
+
+  constructor(context: ExchangeContext, connection: NodeConnection, mount: Mount) {
+    this.#context = context;
+    this.#connection = connection;
+    this.#mount = mount;
+    this.#res = mount.res;
+    context.inFlight.enter();
+    connection.add(this);
+    // 'close' comes after the last byte was handed to the system, or when the client has gone.
+    mount.res.on('close', () => this.onClose());
+  }
+
+  get isDone(): boolean {
+    return this.#isAnswered || this.#isOver;
+  }
+
+  get connectedFrom(): string | undefined {
+    return this.#mount.req.socket.remoteAddress;
+  }
+
+  /** Nobody knows how much of a reply the client has taken. Of two waiting replies, the older counts as the slower. */
+  get pace(): number {
+    return 0;
+  }
+
+  cut(): void {
+    this.#connection.cut();
+  }
+
+  /** The body was read by a parser of the framework: its length is that of what the parser left. */
+  takeRead(head: RequestHead): void {
+    this.#read = parsedBody(this.#mount.body);
+    if (head.isChunked) head.transferEncoding = undefined;
+    else if (!(head.contentLength >= 0)) return;
+    head.contentLength = this.#read === null ? 0 : Buffer.byteLength(this.#read);
+  }
+
+  readBody(): void {
+    const { exchange } = this;
+    const { req } = this.#mount;
+    const read = this.#read;
+    if (read !== undefined) {
+      process.nextTick(() => {
+        if (this.isDone) return;
+        if (read === null) exchange?.refuse(unusableBody);
+        else exchange?.onWholeBody(read);
+      });
+      return;
+    }
+    req.on('data', (chunk: Buffer) => {
+      if (!this.isDone) exchange?.onChunk(chunk);
+    });
+    req.on('end', () => {
+      if (!this.isDone) exchange?.onBodyEnd();
+    });
+  }
+
+  cork(write: () => void): void {
+    if (!this.isDone) write();
+  }
+
+  answer({ status, headers, body, close }: Answer, cors: CorsLines): void {
+    this.#write(status, [...headers, ...cors.lines], body, close, typeof body !== 'string');
+  }
+
+  reply(reply: string | Uint8Array, cors: CorsLines, limit: readonly string[]): void {
+    const lines = ['content-type', 'application/json', ...limit, ...cors.lines];
+    this.#write(200, lines, reply, false, false);
+  }
+
+  events(events: EventStream): EventOutlet {
+    this.#isAnswered = true;
+    this.#onWritten = () => {
+      if (this.#res.writableLength === 0) events.drained();
+    };
+    return this;
+  }
+
+  /** See {@link EventOutlet}. Whether the system has taken a write is told by its callback. */
+  write(texts: readonly string[], isLast: boolean, head: readonly string[] | undefined): boolean {
+    const res = this.#res;
+    if (head !== undefined) res.writeHead(200, [...head]);
+    // Bytes of an earlier write are still here: no client has room for them.
+    let isTaken = res.writableLength === 0;
+    for (const text of texts) {
+      if (text !== '') isTaken = res.write(text, this.#onWritten) && isTaken;
+    }
+    if (isTaken && isLast) this.end();
+    return isTaken;
+  }
+
+  end(): void {
+    this.#res.end();
+  }
+
+  onClose(): void {
+    if (this.#isOver) return;
+    this.finish();
+    if (!this.#res.writableFinished) this.exchange?.onGone();
+  }
+
+  /** The answer is complete, or the connection becomes a WebSocket. */
+  finish(): void {
+    this.#isOver = true;
+    clearTimeout(this.#writeTimer);
+    this.#context.service.replyMemory.delete(this);
+    this.#connection.delete(this, this.#unread);
+    this.#context.inFlight.leave();
+  }
+
+  /** Writes the answer, but for events. */
+  #write(
+    status: number,
+    lines: string[],
+    body: string | Uint8Array | undefined,
+    close: boolean,
+    isShared: boolean,
+  ): void {
+    this.#isAnswered = true;
+    this.#connection.refused ||= close;
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    if (body !== undefined) lines.push('content-length', String(bytes));
+    const draining = this.#context.inFlight.draining && this.#connection.isLast(this);
+    if (close || draining) lines.push('connection', 'close');
+    this.#unread = bytes + headBytes;
+    this.#connection.addUnread(this.#unread);
+    this.#res.writeHead(status, lines);
+    if (body === undefined || this.#mount.req.method === 'HEAD') this.#res.end();
+    else this.#res.end(body);
+    // Mostly the system has taken all of it. A Set through which every reply passed would keep many alive until the next full
+    // garbage collection: its outgrown tables lead to its newer ones.
+    if (bytes > 0 && !isShared && this.#res.writableLength > 0) {
+      this.bytes = bytes;
+      this.#context.service.replyMemory.add(this);
+    }
+    if (bytes > largeBody) {
+      // Without this deadline, a client that does not read would keep the whole reply in memory.
+      const deadlineMs = transferTimeoutMs(bytes, this.#context.options.writeTimeoutMs);
+      this.#writeTimer = setTimeout(() => this.cut(), deadlineMs);
+    }
+  }
 }

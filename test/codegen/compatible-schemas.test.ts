@@ -389,23 +389,6 @@ describe('schemas of strangers', () => {
     assert.deepEqual(lines, ['? the schema is beyond comparison: it has too many alternatives']);
   });
 
-  it('that double with each level end at a number of pairs', async () => {
-    const level = (n: number, leaf: object): object =>
-      n === 0
-        ? leaf
-        : {
-            anyOf: [
-              object({ a: level(n - 1, leaf) }),
-              object({ a: level(n - 1, { ...leaf, title: 'x' }) }),
-            ],
-          };
-    const lines = await compareParams(level(9, text), level(9, number));
-    assert.ok(
-      lines.every((line) => line.startsWith('?')),
-      lines.join('\n'),
-    );
-  });
-
   it('have patterns that are never run', async () => {
     const slow = { ...text, pattern: '^(a+)+$' };
     const lines = await compareParams({ enum: [`${'a'.repeat(60)}b`] }, slow);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RegistrySchema } from '../../src/index.ts';
-import { generate, runsCommands } from './command.ts';
+import { compareParams, generate, runsCommands } from './command.ts';
 import { compiledAll } from './compile.ts';
 
 function nested(levels: number, wrap: (inner: object) => object): object {
@@ -92,5 +92,23 @@ describe('an introspection document', () => {
     const $defs = Object.fromEntries(names.map((name) => [name, schema]));
     const text = await generate(registryOf({ $ref: 'A0', $defs }));
     assert.equal(text.match(/^export interface A\d+ \{$/gm)?.length, count);
+  });
+});
+
+describe('two schemas that double with each level', () => {
+  runsCommands();
+
+  test('are compared up to a number of pairs', async () => {
+    const level = (n: number, leaf: object): object => {
+      if (n === 0) return leaf;
+      const half = (inner: object) => ({ type: 'object', properties: { a: level(n - 1, inner) } });
+      return { anyOf: [half(leaf), half({ ...leaf, title: 'x' })] };
+    };
+    const lines = await compareParams(level(9, { type: 'string' }), level(9, { type: 'number' }));
+    assert.ok(lines.length > 0);
+    assert.deepEqual(
+      lines.filter((line) => !line.startsWith('?')),
+      [],
+    );
   });
 });

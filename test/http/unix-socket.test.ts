@@ -14,13 +14,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
-import { startupNotes } from '../../src/server/http/edge/http-options.ts';
-import { listen } from '../../src/server/http/listen.ts';
+import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { needs, servers } from '../servers.ts';
-import { defaults, starter } from './harness.ts';
+import { recorder } from '../service/harness.ts';
+import { starter } from './harness.ts';
 import { post, request, rpc } from './raw-client.ts';
-import { StubService } from './stub-service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,15 +45,21 @@ for (const transport of ['uws', 'node'] as const) {
   describe(`a Unix socket on ${transport}`, needs(transport), () => {
     const start = starter(transport);
 
-    async function failureOf(options: Partial<HttpOptions>) {
+    async function failureOf(options: AppOptions) {
+      const app = new RpcApp({
+        router: new Router(),
+        transport,
+        logLevel: 'silent',
+        ...options,
+      });
       try {
-        const server = await listen(new StubService(), { ...defaults, ...options }, transport);
-        await server.close();
+        await app.listen();
       } catch (error) {
         assert.ok(error instanceof Error);
         assert.doesNotMatch(error.message, /\n/);
         return error as Error & { code?: string };
       }
+      await app.close();
       return assert.fail('it listens');
     }
 
@@ -173,6 +177,15 @@ for (const transport of ['uws', 'node'] as const) {
   });
 }
 
-test('no page can call a Unix socket: nothing is said of origins', () => {
-  assert.deepEqual(startupNotes({ ...defaults, socket: '/run/rpc.sock' }), []);
+test('no page can call a Unix socket: the log says nothing of origins', async (t) => {
+  for (const [where, warnings] of [
+    [{ socket: place().socket }, 0],
+    [{ port: 0 }, 1],
+  ] as const) {
+    const { log, lines } = recorder();
+    const app = new RpcApp({ router: new Router(), log, ...where });
+    t.after(() => app.close());
+    await app.listen();
+    assert.equal(lines.filter(({ message }) => /origin/.test(message)).length, warnings);
+  }
 });

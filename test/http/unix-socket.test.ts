@@ -14,10 +14,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { Router, RpcApp } from '../../src/index.ts';
 import { needs, servers } from '../servers.ts';
 import { recorder } from '../service/harness.ts';
 import { starter } from './harness.ts';
+import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
@@ -45,23 +46,7 @@ for (const transport of ['uws', 'node'] as const) {
   describe(`a Unix socket on ${transport}`, needs(transport), () => {
     const start = starter(transport);
 
-    async function failureOf(options: AppOptions) {
-      const app = new RpcApp({
-        router: new Router(),
-        transport,
-        logLevel: 'silent',
-        ...options,
-      });
-      try {
-        await app.listen();
-      } catch (error) {
-        assert.ok(error instanceof Error);
-        assert.doesNotMatch(error.message, /\n/);
-        return error as Error & { code?: string };
-      }
-      await app.close();
-      return assert.fail('it listens');
-    }
+    const failureOf = (socket: string) => listenFailure({ transport, socket });
 
     test('carries calls, has the mode that was asked for, and is gone after the end', async (t) => {
       const { within, socket } = place();
@@ -117,7 +102,7 @@ for (const transport of ['uws', 'node'] as const) {
       for (const other of servers) {
         const { within, socket } = place();
         const { client } = await starter(other)(t, { socket });
-        const error = await failureOf({ socket });
+        const error = await failureOf(socket);
         assert.equal(error.code, 'EADDRINUSE');
         assert.match(error.message, /^option socket: \S+rpc\.sock is in use: /);
         assert.equal((await client().ask(post(rpc('echo')))).status, 200);
@@ -128,7 +113,7 @@ for (const transport of ['uws', 'node'] as const) {
     test('a file that is no socket stays as it is', async () => {
       const { within, socket } = place();
       writeFileSync(socket, 'precious');
-      const error = await failureOf({ socket });
+      const error = await failureOf(socket);
       assert.match(error.message, /^option socket: \S+rpc\.sock is there already and is no socket/);
       assert.equal(readFileSync(socket, 'utf8'), 'precious');
       assert.deepEqual(readdirSync(within), ['rpc.sock']);
@@ -140,7 +125,7 @@ for (const transport of ['uws', 'node'] as const) {
     ] as const) {
       test(`${what} is one line`, async () => {
         const { within } = place();
-        const error = await failureOf({ socket: join(within, path) });
+        const error = await failureOf(join(within, path));
         assert.match(error.message, says);
         assert.deepEqual(readdirSync(within), []);
       });

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
-import { type AppOptions, type ListenOptions, Router, RpcApp } from '../../src/index.ts';
+import {
+  type AppOptions,
+  type ListenOptions,
+  Router,
+  RpcApp,
+  StartupError,
+} from '../../src/index.ts';
 
 test('what listen does not know is one line, and nobody listens elsewhere', async (t) => {
   const app = new RpcApp({ router: new Router(), logLevel: 'silent' });

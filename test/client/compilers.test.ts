@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { generate } from '../../src/client/codegen/generate.ts';
+import { generate, runsCommands } from '../codegen/command.ts';
 import { root } from '../files.ts';
 
 const bytes = { type: 'string', format: 'byte', contentEncoding: 'base64' };
-const generated = generate({
+const document = {
   openrpc: '1.4.1',
   methods: [
     {
@@ -20,7 +20,7 @@ const generated = generate({
     },
     { name: 'images.drop', params: [], result: { name: 'result', schema: { type: 'null' } } },
   ],
-}).text;
+};
 
 /** What a page does with a generated file. */
 const user = `import { type Client, createClient } from 'tandem-rpc/client';
@@ -37,7 +37,8 @@ type Reads = { [Name in keyof Contract & string]: Contract[Name] extends { effec
 
 describe('generic calls, unread streams and a generated file type-check', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tandem-compilers-'));
-  before(() => {
+  runsCommands();
+  before(async () => {
     const compilerOptions = {
       target: 'es2022',
       lib: ['es2023', 'dom'],
@@ -57,7 +58,7 @@ describe('generic calls, unread streams and a generated file type-check', () => 
     const files = ['user.ts', join(root, 'test/types/client-generic.test-d.ts')];
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    writeFileSync(join(folder, 'api.ts'), generated);
+    writeFileSync(join(folder, 'api.ts'), await generate(document));
     writeFileSync(join(folder, 'user.ts'), user);
   });
   after(() => rmSync(folder, { recursive: true }));

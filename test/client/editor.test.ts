@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { generate } from '../../src/client/codegen/generate.ts';
+import { generate, runsCommands } from '../codegen/command.ts';
 import { compilers } from '../compilers.ts';
 import { root } from '../files.ts';
 import { languageServer } from './language-server.ts';
@@ -46,7 +46,7 @@ void generated.math.add({ a: 1 });
 void generated.ping();
 generated.math.count({ to: 1 });
 `;
-const contract = generate({
+const document = {
   openrpc: '1.4.1',
   methods: [
     {
@@ -65,7 +65,7 @@ const contract = generate({
       'x-stream': { yields: { type: 'number' } },
     },
   ],
-});
+};
 
 const editors = compilers.filter(({ version }) => /^(?:5\.9|7)\./.test(version));
 
@@ -74,6 +74,7 @@ for (const compiler of editors) {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tandem-editor-')));
     const server = languageServer(compiler);
     const file = join(folder, 'user.ts');
+    runsCommands();
     before(async () => {
       symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
       const compilerOptions = {
@@ -97,7 +98,7 @@ for (const compiler of editors) {
         'package.json': '{"type":"module"}',
         'users.ts': users,
         'router.ts': router,
-        'generated.ts': contract.text,
+        'generated.ts': await generate(document),
         'user.ts': user,
       };
       for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { generate } from '../../src/client/codegen/generate.ts';
 import { createClient, type Fetch, type Hints, RpcError } from '../../src/client/index.ts';
-import { openRpcOf } from '../../src/core/procedures/document/openrpc.ts';
-import { tableOf } from '../../src/core/procedures/router.ts';
-import { createCaller, handleRequest, Router, Type } from '../../src/index.ts';
+import { createCaller, getRegistrySchema, handleRequest, Router, Type } from '../../src/index.ts';
+import { generate, runsCommands } from '../codegen/command.ts';
 
 /** A server whose replies to attempts come from `answer`; keeps the bodies. */
 function server(answer: (request: { id: number; params?: unknown }, attempt: number) => unknown) {
@@ -45,15 +43,20 @@ interface Contract {
   };
 }
 
-/** The hints of a generated file. */
-function hintsOf(document: unknown): Hints {
-  const [, text] = /export const hints = (\{[\s\S]*?\n\});/.exec(generate(document).text) ?? [];
+/** The hints of the file that is generated for the router. */
+async function generatedHints(): Promise<Hints> {
+  const file = await generate(getRegistrySchema(router));
+  const [, text] = /export const hints = (\{[\s\S]*?\n\});/.exec(file) ?? [];
   assert.ok(text !== undefined);
   return runInNewContext(`JSON.parse(JSON.stringify(${text}))`) as Hints;
 }
 
 describe('hints', () => {
-  const hints = hintsOf(JSON.parse(JSON.stringify(openRpcOf(tableOf(router)))));
+  runsCommands();
+  let hints: Hints;
+  before(async () => {
+    hints = await generatedHints();
+  });
 
   it('are generated where there is something to say', () => {
     assert.deepEqual(structuredClone(hints), {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { RpcApp } from '../../src/server/app/app.ts';
-import type { AppOptions } from '../../src/server/app/app-options.ts';
+import { type AppOptions, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
 import { usualServer } from '../servers.ts';

@@ -7,8 +7,7 @@ import {
   RpcError,
   settle,
 } from '../../src/client/index.ts';
-import { procedure } from '../../src/core/procedures/procedure.ts';
-import { Router } from '../../src/core/procedures/router.ts';
+import { procedure, Router } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import type { router } from '../fixtures/client/procedures.ts';
 import { serve } from './serve.ts';

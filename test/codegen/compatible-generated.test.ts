@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import type { Ajv as AjvClass } from 'ajv';
 import fc from 'fast-check';
 import { cases, seed } from '../seed.ts';
-import { compareParams } from './compared-apis.ts';
+import { compareParamsQuickly } from './compared-apis.ts';
 
 // CommonJS whose types do not fit an ES module's default import.
 const { Ajv } = createRequire(import.meta.url)('ajv') as { Ajv: typeof AjvClass };
@@ -226,7 +226,7 @@ describe('generated schemas', () => {
     let values = 0;
     fc.assert(
       fc.property(pair, ([before, after]) => {
-        if (compareParams(before, after).length > 0) return;
+        if (compareParamsQuickly(before, after).length > 0) return;
         compatible++;
         const [old, fresh] = [ajv.compile(before as Schema), ajv.compile(after as Schema)];
         for (const value of samples(before)) {
@@ -263,7 +263,7 @@ describe('generated schemas', () => {
           }
         }
         for (const after of widened) {
-          const lines = compareParams(before, after).filter((line) => line.startsWith('!'));
+          const lines = compareParamsQuickly(before, after).filter((line) => line.startsWith('!'));
           assert.deepEqual(lines, [], JSON.stringify(after));
         }
       }),

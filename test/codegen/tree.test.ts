@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { generate } from '../../src/client/codegen/generate.ts';
+import { generate, runsCommands } from './command.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
-function generated(...names: string[]): string {
+function generated(...names: string[]): Promise<string> {
   const methods = names.map((name) => ({
     name,
     description: `Does ${name}.`,
     params: [{ name: 'n', required: true, schema: { type: 'number' } }],
     result: { name: 'result', schema: { type: 'string' } },
   }));
-  return generate({ openrpc: '1.4.1', info: {}, methods }).text;
+  return generate({ openrpc: '1.4.1', info: {}, methods });
 }
 
 function treeOf(text: string): string {
@@ -32,9 +32,10 @@ function faults(t: TestContext, api: string, user: string): string {
 }
 
 describe('the procedures of a generated file', () => {
-  it('nest by the segments of their names, each with its doc comment', () => {
+  runsCommands();
+  it('nest by the segments of their names, each with its doc comment', async () => {
     assert.equal(
-      treeOf(generated('math.add', 'users', 'users.get', 'odd-name/x')),
+      treeOf(await generated('math.add', 'users', 'users.get', 'odd-name/x')),
       `{
   readonly math: {
     /** Does math.add. */
@@ -51,8 +52,8 @@ describe('the procedures of a generated file', () => {
     );
   });
 
-  it('are what a client has', (t) => {
-    const api = generated('math.add', 'users', 'users.get', 'batch', 'a.then', 'a.toString');
+  it('are what a client has', async (t) => {
+    const api = await generated('math.add', 'users', 'users.get', 'batch', 'a.then', 'a.toString');
     const user = `
       void (client.math.add({ n: 1 }) satisfies Promise<string>);
       void client.users({ n: 1 });
@@ -71,7 +72,7 @@ describe('the procedures of a generated file', () => {
     assert.equal(faults(t, api, user), '');
   });
 
-  it('of a stranger are bounded, and can not be mistaken for what stands around them', (t) => {
+  it('of a stranger are bounded, and can not be mistaken for what stands around them', async (t) => {
     const deep = Array(200).fill('a').join('.');
     const names = [
       deep,
@@ -86,7 +87,7 @@ describe('the procedures of a generated file', () => {
       '~entry',
       'x.~tree',
     ];
-    const api = generated(...names);
+    const api = await generated(...names);
     const user = `
       void client.call(${JSON.stringify(deep)}, { n: 1 });
       void client.Procedures({ n: 1 });

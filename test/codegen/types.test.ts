@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { generate } from '../../src/client/codegen/generate.ts';
+import { before, describe, test } from 'node:test';
+import { generate, runsCommands } from './command.ts';
 import { compiled } from './compile.ts';
 
 /** The document of one method with this result, and these components. */
@@ -13,11 +13,11 @@ function documentOf(result: unknown, schemas: object = {}, more: object = {}): o
   };
 }
 
-/** The generated type of a result, on one line. */
-function typeOf(schema: unknown, schemas?: object): string {
-  const { text } = generate(documentOf(schema, schemas));
-  const [, type = ''] = /result:([\s\S]*?);\n {2}\};\n/.exec(text) ?? [];
-  return type.replace(/\s*\n\s*/g, ' ').trim();
+/** The generated types of results, each on one line. */
+function resultTypes(text: string): string[] {
+  return Array.from(text.matchAll(/result:([\s\S]*?);\n {2}\};\n/g), ([, type = '']) =>
+    type.replace(/\s*\n\s*/g, ' ').trim(),
+  );
 }
 
 /** A reference to a schema among the components. */
@@ -146,31 +146,38 @@ const types: readonly (readonly [what: string, schema: unknown, type: string])[]
 ];
 
 describe('types', () => {
-  for (const [what, schema, type] of types) {
-    test(what, () => assert.equal(typeOf(schema, { User }), type));
-  }
-
-  test('of all of them compile', (t) => {
-    const methods = types.map(([name, schema]) => ({
-      name,
+  runsCommands();
+  let text = '';
+  before(async () => {
+    const methods = types.map(([, schema], index) => ({
+      // In the order of the file, which is sorted by name.
+      name: `m${1000 + index}`,
       params: [],
       result: { name: 'r', schema },
     }));
-    const document = { ...documentOf({}, { User }), methods };
-    assert.deepEqual(compiled(t, generate(document).text), { errors: '', script: 'export {};' });
+    text = await generate({ ...documentOf({}, { User }), methods });
+  });
+
+  for (const [index, [what, , type]] of types.entries()) {
+    test(what, () => assert.equal(resultTypes(text)[index], type));
+  }
+
+  test('of all of them compile', (t) => {
+    assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
   });
 });
 
 describe('references', () => {
+  runsCommands();
   const targets: Record<string, unknown> = {
     'a component': '#/components/schemas/User',
     'an escaped name': '#/components/schemas/User%20of~1ours',
     'a place in another method': '#/methods/0/result/schema/anyOf/1',
   };
   for (const [what, $ref] of Object.entries(targets)) {
-    test(`lead to ${what}`, () => {
+    test(`lead to ${what}`, async () => {
       const schemas = { User, 'User of/ours': User };
-      const text = generate(documentOf({ anyOf: [{ $ref }, User] }, schemas)).text;
+      const text = await generate(documentOf({ anyOf: [{ $ref }, User] }, schemas));
       assert.match(text, /\nexport interface \w+ \{\n {2}id: string;\n\}\n/);
     });
   }
@@ -183,38 +190,38 @@ describe('references', () => {
     'an $id': { $id: 'Tree', properties: { kid: { $ref: 'Tree' } } },
     'the schema itself': { title: 'Tree', properties: { kid: { $ref: '#' } } },
   })) {
-    test(`lead to ${what} of their own schema`, () => {
+    test(`lead to ${what} of their own schema`, async () => {
       assert.match(
-        generate(documentOf(schema)).text,
+        await generate(documentOf(schema)),
         /export interface Tree \{\n {2}kid\?: Tree;\n\}/,
       );
     });
   }
 
-  test('of one name to two types give two types', () => {
+  test('of one name to two types give two types', async () => {
     const method = (name: string, type: string) => {
       const schema = { $ref: '#/$defs/X', $defs: { X: { properties: { a: { type } } } } };
       return { name, params: [], result: { name: 'r', schema } };
     };
     const methods = [method('a', 'string'), method('b', 'number')];
-    const { text } = generate({ ...documentOf({}), methods });
+    const text = await generate({ ...documentOf({}), methods });
     assert.match(text, /interface X \{\n {2}a\?: string;/);
     assert.match(text, /interface X_2 \{\n {2}a\?: number;/);
   });
 
-  test('take names that TypeScript has, and ours, to others', (t) => {
+  test('take names that TypeScript has, and ours, to others', async (t) => {
     const names = ['string', 'Contract', 'Record', 'class', '1st', '', 'Ünï', 'a-b', 'a_b', 'A-b'];
     const schemas = Object.fromEntries(names.map((name) => [name, { enum: [name] }]));
     const anyOf = names.map((name) => ({
       $ref: `#/components/schemas/${encodeURIComponent(name)}`,
     }));
-    assert.deepEqual(compiled(t, generate(documentOf({ anyOf }, schemas)).text), {
+    assert.deepEqual(compiled(t, await generate(documentOf({ anyOf }, schemas))), {
       errors: '',
       script: 'export {};',
     });
   });
 
-  test('in a circle are broken where TypeScript could not follow, and nowhere else', (t) => {
+  test('in a circle are broken where TypeScript could not follow, and nowhere else', async (t) => {
     const schemas = {
       A: ref('B'),
       B: { anyOf: [ref('A'), { type: 'string' }] },
@@ -226,7 +233,7 @@ describe('references', () => {
       Pair: { type: 'array', items: [ref('Pair'), ref('Fine')] },
     };
     const anyOf = Object.keys(schemas).map(ref);
-    const { text } = generate(documentOf({ properties: { anyOf: { anyOf } } }, schemas));
+    const text = await generate(documentOf({ properties: { anyOf: { anyOf } } }, schemas));
     assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
     assert.match(text, /export type Fine = Fine\[\] \| \{ \[name: string\]: Fine \};/);
     assert.match(text, /export type Pair = \[Pair, Fine\];/);
@@ -236,36 +243,40 @@ describe('references', () => {
 });
 
 describe('methods', () => {
-  const method = (more: object): string => generate(documentOf({}, {}, more)).text;
+  runsCommands();
+  const method = (more: object): Promise<string> => generate(documentOf({}, {}, more));
 
-  test('by position only take a tuple', (t) => {
+  test('by position only take a tuple', async (t) => {
     const params = [
       { name: 'from', schema: { type: 'string' }, required: true },
       { name: 'to', schema: { type: 'string' } },
       { name: 'n', schema: { type: 'number' }, required: true },
       { name: 'more', schema: { enum: [1, 2] } },
     ];
-    const text = method({ params, paramStructure: 'by-position' });
+    const text = await method({ params, paramStructure: 'by-position' });
     assert.match(text, /params: \[from: string, to: string \| null, n: number, more\?: 1 \| 2\];/);
     assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
-    const odd = method({ params: [{ name: 'a b', schema: {} }], paramStructure: 'by-position' });
+    const odd = await method({
+      params: [{ name: 'a b', schema: {} }],
+      paramStructure: 'by-position',
+    });
     assert.match(odd, /params: \[\(unknown\)\?\];/);
     assert.equal(compiled(t, odd).errors, '');
   });
 
-  test('by position may have params that are called like keywords', (t) => {
+  test('by position may have params that are called like keywords', async (t) => {
     const params = ['class', 'default', 'from'].map((name) => ({
       name,
       schema: {},
       required: true,
     }));
-    const text = method({ params, paramStructure: 'by-position' });
+    const text = await method({ params, paramStructure: 'by-position' });
     assert.match(text, /params: \[class_: unknown, default_: unknown, from: unknown\];/);
     assert.equal(compiled(t, text).errors, '');
   });
 
-  test('may be none', () => {
-    const { text } = generate({
+  test('may be none', async () => {
+    const text = await generate({
       openrpc: '1.3.2',
       info: { title: 'x', version: '1' },
       methods: [],
@@ -273,7 +284,7 @@ describe('methods', () => {
     assert.match(text, /^export interface Contract \{\}$/m);
   });
 
-  test('have their errors by name: as they are declared, by their component, or by their message', () => {
+  test('have their errors by name: as they are declared, by their component, or by their message', async () => {
     const components = { errors: { Gone: { code: 1, message: 'It has gone' } } };
     const errors = [
       { $ref: '#/components/errors/Gone' },
@@ -283,7 +294,7 @@ describe('methods', () => {
       { code: 1.5, message: 'no code' },
       'none',
     ];
-    const { text } = generate({ ...documentOf({}, {}, { errors }), components });
+    const text = await generate({ ...documentOf({}, {}, { errors }), components });
     const found = [...text.matchAll(/(\w+): \{ code: (\d); data: unknown \}/g)];
     assert.deepEqual(
       found.map(([, name, code]) => [name, code]),
@@ -296,16 +307,16 @@ describe('methods', () => {
     );
   });
 
-  test('have the effects by which a call may be repeated, where the document says so', (t) => {
+  test('have the effects by which a call may be repeated, where the document says so', async (t) => {
     const effects = { readOnly: true, idempotent: true, destructive: false, openWorld: true };
-    const text = method({ 'x-effects': effects });
+    const text = await method({ 'x-effects': effects });
     assert.match(text, /result: unknown;\n {4}effects: \{ readOnly: true; idempotent: true \};/);
     assert.equal(compiled(t, text).errors, '');
     for (const none of [{ readOnly: false }, { readOnly: 'true' }, {}, [], null, undefined])
-      assert.doesNotMatch(method({ 'x-effects': none }), /effects/);
+      assert.doesNotMatch(await method({ 'x-effects': none }), /effects/);
   });
 
-  test('take any bytes, and return bytes that a Blob takes', (t) => {
+  test('take any bytes, and return bytes that a Blob takes', async (t) => {
     const bytes = { type: 'string', format: 'byte', contentEncoding: 'base64' };
     const holding = (more: object) => ({ type: 'object', properties: { data: bytes, ...more } });
     const schemas = {
@@ -319,7 +330,7 @@ describe('methods', () => {
       { name: 'raw', schema: bytes, required: true },
       { name: 'sent', schema: ref('Sent') },
     ];
-    const { text } = generate(
+    const text = await generate(
       documentOf(ref('Got'), schemas, {
         params,
         'x-stream': { yields: { anyOf: [bytes, ref('Bytes')] } },
@@ -342,7 +353,7 @@ describe('methods', () => {
     );
     assert.equal(compiled(t, text).errors, '');
     // A type that is not one of results after all leaves no import that nothing uses.
-    const both = generate(
+    const both = await generate(
       documentOf(
         ref('Got'),
         { Got: holding({}) },
@@ -350,19 +361,19 @@ describe('methods', () => {
           params: [{ name: 'a', schema: { type: 'array', items: ref('Got') } }],
         },
       ),
-    ).text;
+    );
     assert.match(both, /import type \{ Method \} from/);
     assert.equal(compiled(t, both).errors, '');
   });
 
-  test('are sorted by name, so that the order of a document is no drift', () => {
+  test('are sorted by name, so that the order of a document is no drift', async () => {
     const methods = ['b', 'a', 'B', 'a.b'].map((name) => ({ name, params: [] }));
-    const { text } = generate({ ...documentOf({}), methods });
-    assert.equal(text, generate({ ...documentOf({}), methods: [...methods].reverse() }).text);
+    const text = await generate({ ...documentOf({}), methods });
+    assert.equal(text, await generate({ ...documentOf({}), methods: [...methods].reverse() }));
     assert.ok(text.indexOf('  B: {') < text.indexOf('  a: {'));
   });
 
-  test('may be references, and their params and results too', () => {
+  test('may be references, and their params and results too', async () => {
     const document = {
       ...documentOf({}),
       methods: [{ $ref: '#/components/x-methods/add' }],
@@ -377,10 +388,10 @@ describe('methods', () => {
         contentDescriptors: { A: { name: 'a', required: true, schema: { type: 'number' } } },
       },
     };
-    assert.match(generate(document).text, /params: \{ a: number \};\n {4}result: number;/);
+    assert.match(await generate(document), /params: \{ a: number \};\n {4}result: number;/);
   });
 
-  test('have doc comments: their own, and those of members with what types can not say', () => {
+  test('have doc comments: their own, and those of members with what types can not say', async () => {
     const params = [
       {
         name: 'a',
@@ -388,7 +399,12 @@ describe('methods', () => {
         schema: { type: 'string', pattern: '^a*/$', maxLength: 3, default: 'a', deprecated: true },
       },
     ];
-    const text = method({ params, summary: 'Adds.', description: 'At length.', deprecated: true });
+    const text = await method({
+      params,
+      summary: 'Adds.',
+      description: 'At length.',
+      deprecated: true,
+    });
     assert.ok(
       text.includes('  /**\n   * Adds.\n   *\n   * At length.\n   * @deprecated\n   */\n  m: {'),
     );

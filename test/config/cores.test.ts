@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { coresText, oneCoreNote, readCpuQuota, toCores } from '../../src/core/config/cores.ts';
+import {
+  coresHere,
+  coresText,
+  oneCoreNote,
+  readCpuQuota,
+  toCores,
+} from '../../src/core/config/cores.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
 
 /** The files of a machine that is made up. */
 type Files = Readonly<Record<string, string>>;
@@ -157,6 +164,14 @@ describe('the cores that a process can keep busy', () => {
       assert.equal(toCores(available, quota(cores)).count, count, `${cores} of ${available}`);
     }
     assert.equal(toCores(8, undefined).count, 8);
+  });
+
+  it('are shared out as workers among the processes, one left to each main thread', () => {
+    const cores = coresHere().count;
+    for (const processes of [1, 2, cores, 4 * cores]) {
+      const { workers } = new Dispatcher({ router: new Router(), processes }).config;
+      assert.equal(workers, Math.max(1, Math.floor(cores / processes) - 1));
+    }
   });
 
   it('are told with what decides them', () => {

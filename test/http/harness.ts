@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { resolveConfig } from '../../src/core/config/config.ts';
+import { createAuthenticator } from '../../src/core/dispatch/authenticate.ts';
+import type { Authenticate } from '../../src/index.ts';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import type { HttpServer } from '../../src/server/http/edge/http-server.ts';
 import { listen } from '../../src/server/http/listen.ts';
@@ -26,6 +28,11 @@ export const defaults: HttpOptions = {
   onConnectionRefused: () => {},
   warn: (message) => assert.fail(`unexpected warning: ${message}`),
 };
+
+/** The option of a server whose hook says who calls. A fault of the hook is nowhere told. */
+export function asking(authenticate: Authenticate): Pick<HttpOptions, 'authenticate'> {
+  return { authenticate: createAuthenticator('authenticate', authenticate, () => {}) };
+}
 
 export interface Running {
   readonly server: HttpServer;

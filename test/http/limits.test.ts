@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type OptionName, optionNames } from '../../src/core/config/config.ts';
-import { table } from '../../src/core/config/table.ts';
-import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
+import {
+  type AppOptions,
+  type ConfigOptions,
+  RegistrationError,
+  Router,
+  Type,
+} from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/harness.ts';
+import { root } from '../files.ts';
 import { needs } from '../servers.ts';
 import { fixture } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
@@ -31,7 +36,7 @@ type Given = Omit<AppOptions, 'modules'>;
 
 interface Limit {
   /** What is bounded: an option, or what the protocol fixes. */
-  readonly of: OptionName | 'id' | 'method' | 'members' | 'pattern' | 'format';
+  readonly of: keyof ConfigOptions | 'id' | 'method' | 'members' | 'pattern' | 'format';
   readonly what: string;
   run(
     start: (options: Given) => Promise<Served>,
@@ -40,7 +45,7 @@ interface Limit {
   ): Promise<void>;
 }
 
-/** Beside those of the group Limits: those that the table keeps with their own kind. */
+/** Beside those of the group Limits: those that the page keeps with their own kind. */
 const elsewhere = [
   'allowedHosts',
   'bodyTimeoutMs',
@@ -48,7 +53,7 @@ const elsewhere = [
   'maxQueueMs',
   'maxRequestMs',
   'timeoutMs',
-] as const;
+];
 /** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 
@@ -729,16 +734,16 @@ const limits: readonly Limit[] = [
 ];
 
 describe('limits', () => {
-  test('every one of the configuration table is tested, with its reason there', () => {
-    const named = optionNames.filter(
-      (name) => table[name].group === 'Limits' || elsewhere.some((other) => other === name),
-    );
+  test('every one of docs/reference/options.md is tested, with its reason there', () => {
+    const page = readFileSync(join(root, 'docs/reference/options.md'), 'utf8');
+    const [ofGroup = ''] = page.split('\n**Limits**\n')[1]?.split(/^\*\*/m) ?? [];
+    const inGroup = Array.from(ofGroup.matchAll(/^\| `(\w+)` /gm), ([, name = '']) => name);
+    assert.ok(inGroup.length > 10);
     const tested = new Set<string>([...limits.map((limit) => limit.of), ...timed]);
-    assert.deepEqual(
-      named.filter((name) => !tested.has(name)),
-      [],
-    );
-    for (const name of named) assert.ok(table[name].reason.length > 10, name);
+    for (const name of [...inGroup, ...elsewhere]) {
+      assert.ok(tested.has(name), name);
+      assert.match(page, new RegExp(`^\\| \`${name}\` .* Why: .{10}`, 'm'));
+    }
   });
 
   for (const transport of ['uws', 'node'] as const) {

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { carriers, type Served, serve } from '../app/hooks/harness.ts';
 import { needs } from '../servers.ts';
@@ -199,53 +198,3 @@ test(
     assert.equal(json(await one.response()).result.length, neverHeld);
   },
 );
-
-describe('the memory for bodies', () => {
-  const mb = 1024 * 1024;
-
-  test('lends what was given back, and never more than it has', () => {
-    const memory = new BodyMemory(40 * mb, 10 * mb);
-    const first = memory.lend(9 * mb);
-    const { buffer } = first?.bytes ?? {};
-    first?.hold();
-    first?.release();
-    assert.equal(memory.stats().kept, 0, 'somebody holds it');
-    first?.release();
-    assert.equal(memory.stats().inUse, 0);
-    const second = memory.lend(8.5 * mb);
-    assert.equal(second?.bytes.buffer, buffer);
-    assert.equal(second?.bytes.byteLength, 8.5 * mb);
-    const leases = [second, memory.lend(10 * mb), memory.lend(10 * mb)];
-    assert.ok(!leases.includes(undefined));
-    assert.equal(memory.lend(10 * mb), undefined);
-    assert.equal(memory.take(64 * 1024), true);
-    memory.give(64 * 1024);
-    for (const lease of leases) lease?.release();
-    const { inUse, kept, limit } = memory.stats();
-    assert.deepEqual([inUse, limit], [0, 40 * mb]);
-    assert.ok(kept <= limit);
-    memory.close();
-    assert.equal(memory.stats().kept, 0);
-  });
-
-  test('drops kept buffers for what needs their room, and the idle ones with time', (t) => {
-    t.mock.timers.enable({ apis: ['setInterval'] });
-    let now = 0;
-    const memory = new BodyMemory(10 * mb, 10 * mb, () => now);
-    const small = Array.from({ length: 8 }, () => memory.lend(mb));
-    for (const lease of small) lease?.release();
-    assert.equal(memory.stats().kept, 8 * mb);
-    const whole = memory.lend(10 * mb);
-    assert.ok(whole !== undefined);
-    assert.equal(memory.stats().kept, 0);
-    assert.equal(memory.take(1), false);
-    whole.release();
-    assert.throws(() => whole.release(), /given back twice/);
-    assert.equal(memory.stats().kept, 10 * mb);
-    t.mock.timers.tick(5000);
-    assert.equal(memory.stats().kept, 10 * mb);
-    now = 10_000;
-    t.mock.timers.tick(5000);
-    assert.equal(memory.stats().kept, 0);
-  });
-});

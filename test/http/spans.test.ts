@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
@@ -11,15 +11,12 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
-import { Tracing } from '../../src/core/service/tracing.ts';
-import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
-import { createNodeHandler } from '../../src/server/http/node/handler.ts';
+import { Router, RpcApp } from '../../src/index.ts';
 import { needs } from '../servers.ts';
 import { makeCertificate } from './certificate.ts';
-import { defaults, type Running, starter, turns } from './harness.ts';
+import { starter, turns } from './harness.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
-import { StubService } from './stub-service.ts';
 
 const exporter = new InMemorySpanExporter();
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -49,11 +46,11 @@ function failed(name: string, code: number) {
 for (const transport of ['uws', 'node'] as const) {
   describe(`the span of an HTTP request on ${transport}`, needs(transport), () => {
     const startOn = starter(transport);
-    async function start(t: TestContext, options: Partial<HttpOptions> = {}): Promise<Running> {
+    const start: typeof startOn = async (t, options) => {
       const running = await startOn(t, options);
-      running.service.tracing = Tracing.load();
+      running.service.trace();
       return running;
-    }
+    };
 
     test('of a WebSocket there is one for the upgrade and one for each message, all in the trace of its client', async (t) => {
       const { client, service } = await start(t);
@@ -195,7 +192,7 @@ for (const transport of ['uws', 'node'] as const) {
       const certificate = await makeCertificate();
       t.after(certificate.remove);
       const { client, service } = await starter(transport, certificate)(t);
-      service.tracing = Tracing.load();
+      service.trace();
       await client().ask(post(rpc('echo')));
       assert.equal(exporter.getFinishedSpans()[0]?.attributes['url.scheme'], 'https');
     });
@@ -203,19 +200,21 @@ for (const transport of ['uws', 'node'] as const) {
 }
 
 test('of a mount has the path that was asked for, and no route where a router chose it', async (t) => {
-  const service = new StubService();
-  service.tracing = Tracing.load();
+  const router = new Router();
+  router.rpc({ name: 'echo', placement: 'inline' }, (params) => params);
+  const rpcs = new RpcApp({ router, tracing: true, logLevel: 'silent' });
   const app = express();
-  app.all('/:tenant/rpc', createNodeHandler(service, defaults));
+  app.all('/:tenant/rpc', rpcs.nodeHandler());
   const server = createServer(app);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const client = new RawClient((server.address() as AddressInfo).port);
   t.after(() => {
     client.destroy();
     server.close();
+    return rpcs.close();
   });
   await client.ask(post(rpc('echo'), {}, '/acme/rpc'));
-  const [span] = exporter.getFinishedSpans();
+  const span = exporter.getFinishedSpans().find(({ attributes }) => 'url.path' in attributes);
   assert.equal(span?.name, 'POST');
   assert.equal(span.attributes['url.path'], '/acme/rpc');
   assert.equal(span.attributes['http.route'], undefined);

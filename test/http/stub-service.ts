@@ -5,6 +5,7 @@ import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/core/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/core/dispatch/service.ts';
 import type { Reply } from '../../src/core/protocol/reply.ts';
+import { Tracing } from '../../src/core/service/tracing.ts';
 
 interface Call {
   readonly id?: unknown;
@@ -25,7 +26,7 @@ export interface Held {
  */
 export class StubService implements Service {
   state: ServiceState = 'ready';
-  readonly bodyMemory = new BodyMemory(256 * 1024 ** 2, 10 * 1024 ** 2);
+  bodyMemory = new BodyMemory(256 * 1024 ** 2, 10 * 1024 ** 2);
   readonly replyMemory = new ReplyMemory(256 * 1024 ** 2);
   document = { bytes: Buffer.from('{"echo":{"name":"echo"}}'), version: 'one' };
   /** The scopes of the calls that were handed over, in their order. */
@@ -79,6 +80,16 @@ export class StubService implements Service {
 
   served() {
     return undefined;
+  }
+
+  /** Begins spans by the OpenTelemetry API. */
+  trace(): void {
+    this.tracing = Tracing.load();
+  }
+
+  /** Has room for so many bodies of at most `maxBodyBytes`. */
+  limitBodies(count: number, maxBodyBytes: number): void {
+    this.bodyMemory = new BodyMemory(count * maxBodyBytes, maxBodyBytes);
   }
 
   /** Resolves when `count` calls of `later` are held. */

@@ -14,13 +14,12 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
-import { startupNotes } from '../../src/server/http/edge/http-options.ts';
-import { listen } from '../../src/server/http/listen.ts';
+import { Router, RpcApp } from '../../src/index.ts';
 import { needs, servers } from '../servers.ts';
-import { defaults, starter } from './harness.ts';
+import { recorder } from '../service/harness.ts';
+import { starter } from './harness.ts';
+import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
-import { StubService } from './stub-service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -47,17 +46,7 @@ for (const transport of ['uws', 'node'] as const) {
   describe(`a Unix socket on ${transport}`, needs(transport), () => {
     const start = starter(transport);
 
-    async function failureOf(options: Partial<HttpOptions>) {
-      try {
-        const server = await listen(new StubService(), { ...defaults, ...options }, transport);
-        await server.close();
-      } catch (error) {
-        assert.ok(error instanceof Error);
-        assert.doesNotMatch(error.message, /\n/);
-        return error as Error & { code?: string };
-      }
-      return assert.fail('it listens');
-    }
+    const failureOf = (socket: string) => listenFailure({ transport, socket });
 
     test('carries calls, has the mode that was asked for, and is gone after the end', async (t) => {
       const { within, socket } = place();
@@ -113,7 +102,7 @@ for (const transport of ['uws', 'node'] as const) {
       for (const other of servers) {
         const { within, socket } = place();
         const { client } = await starter(other)(t, { socket });
-        const error = await failureOf({ socket });
+        const error = await failureOf(socket);
         assert.equal(error.code, 'EADDRINUSE');
         assert.match(error.message, /^option socket: \S+rpc\.sock is in use: /);
         assert.equal((await client().ask(post(rpc('echo')))).status, 200);
@@ -124,7 +113,7 @@ for (const transport of ['uws', 'node'] as const) {
     test('a file that is no socket stays as it is', async () => {
       const { within, socket } = place();
       writeFileSync(socket, 'precious');
-      const error = await failureOf({ socket });
+      const error = await failureOf(socket);
       assert.match(error.message, /^option socket: \S+rpc\.sock is there already and is no socket/);
       assert.equal(readFileSync(socket, 'utf8'), 'precious');
       assert.deepEqual(readdirSync(within), ['rpc.sock']);
@@ -136,7 +125,7 @@ for (const transport of ['uws', 'node'] as const) {
     ] as const) {
       test(`${what} is one line`, async () => {
         const { within } = place();
-        const error = await failureOf({ socket: join(within, path) });
+        const error = await failureOf(join(within, path));
         assert.match(error.message, says);
         assert.deepEqual(readdirSync(within), []);
       });
@@ -173,6 +162,15 @@ for (const transport of ['uws', 'node'] as const) {
   });
 }
 
-test('no page can call a Unix socket: nothing is said of origins', () => {
-  assert.deepEqual(startupNotes({ ...defaults, socket: '/run/rpc.sock' }), []);
+test('no page can call a Unix socket: the log says nothing of origins', async (t) => {
+  for (const [where, warnings] of [
+    [{ socket: place().socket }, 0],
+    [{ port: 0 }, 1],
+  ] as const) {
+    const { log, lines } = recorder();
+    const app = new RpcApp({ router: new Router(), log, ...where });
+    t.after(() => app.close());
+    await app.listen();
+    assert.equal(lines.filter(({ message }) => /origin/.test(message)).length, warnings);
+  }
 });

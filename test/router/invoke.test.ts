@@ -2,51 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { clockMs } from '../../src/core/base/clock.ts';
-import { describe as describeError, type Fault } from '../../src/core/procedures/fault.ts';
-import { invoke } from '../../src/core/procedures/invoke.ts';
-import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
-import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
-import type { Outcome } from '../../src/core/protocol/reply.ts';
-import { procedure, RpcError } from '../../src/index.ts';
+import { type CallContext, createCaller, Dispatcher, Router, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
+import { recorder } from '../service/harness.ts';
+import { type Ran, runHandler as run } from './run.ts';
 
-/** Of a notification: an outcome is then no finished reply. */
-const context = new LazyContext(
-  procedure({ name: 'p' }, () => null),
-  undefined,
-  undefined,
-  clockMs() + 60_000,
-);
-
-interface Invoked {
-  readonly outcome: Outcome | Promise<Outcome>;
-  readonly faults: Fault[];
-}
-
-const run = (handler: () => unknown, options: ProcedureOptions = {}, params?: unknown): Invoked => {
-  const faults: Fault[] = [];
-  const onFault = (fault: Fault): void => {
-    faults.push(fault);
-  };
-  const proc = procedure({ name: 'p', ...options }, handler as () => never);
-  return { outcome: invoke(proc, params, context, { checkResults: 'refuse', onFault }), faults };
-};
-
-const errorOf = (outcome: Outcome): { code: number; message: string; data?: unknown } => {
-  assert.equal(outcome.ok, false, outcome.text);
-  const error = JSON.parse(outcome.text) as { code: number; message: string; data?: unknown };
-  assert.equal(error.code, outcome.code);
-  return error;
+const errorOf = ({ ok, text }: Ran): { code: number; message: string; data?: unknown } => {
+  assert.equal(ok, false, text);
+  return JSON.parse(text);
 };
 
 /** A -32603 whose ref leads to exactly one fault, of which the caller is told nothing else. */
-const assertFault = async (invoked: Invoked, detail: RegExp): Promise<void> => {
-  const { code, message, data, ...rest } = errorOf(await invoked.outcome);
+const assertFault = async (running: Promise<Ran>, detail: RegExp): Promise<void> => {
+  const ran = await running;
+  const { code, message, data, ...rest } = errorOf(ran);
   assert.deepEqual({ code, message, rest }, { code: -32603, message: 'Internal error', rest: {} });
-  assert.equal(invoked.faults.length, 1);
-  const [fault] = invoked.faults;
+  assert.equal(ran.faults.length, 1);
+  const [fault] = ran.faults;
   assert.deepEqual(data, { ref: fault?.ref });
   assert.equal(fault?.method, 'p');
   assert.match(fault.detail, detail);
@@ -105,11 +78,12 @@ const thrown: [string, unknown, RegExp][] = [
 describe('what a procedure throws', () => {
   for (const [name, value, detail] of thrown) {
     test(`${name}, at once or later`, async () => {
-      const at = run(() => {
-        throw value;
-      });
-      assert.ok(!(at.outcome instanceof Promise), 'a synchronous throw is answered synchronously');
-      await assertFault(at, detail);
+      await assertFault(
+        run(() => {
+          throw value;
+        }),
+        detail,
+      );
       await assertFault(
         run(() => Promise.reject(value)),
         detail,
@@ -128,31 +102,31 @@ describe('what a procedure throws', () => {
       throw new RpcError(42, 'Out of "stock"', { left: 0 });
     };
     for (const handler of [make, async () => make()]) {
-      const { outcome, faults } = run(handler);
-      assert.deepEqual(errorOf(await outcome), {
+      const ran = await run(handler);
+      assert.deepEqual(errorOf(ran), {
         code: 42,
         message: 'Out of "stock"',
         data: { left: 0 },
       });
-      assert.deepEqual(faults, []);
+      assert.deepEqual(ran.faults, []);
     }
-    const none = run(() => {
+    const none = await run(() => {
       throw new RpcError(0, 'zero');
     });
-    assert.deepEqual(errorOf(await none.outcome), { code: 0, message: 'zero' });
-    const falsy = run(() => {
+    assert.deepEqual(errorOf(none), { code: 0, message: 'zero' });
+    const falsy = await run(() => {
       throw new RpcError(-1, '', null);
     });
-    assert.deepEqual(errorOf(await falsy.outcome), { code: -1, message: '', data: null });
+    assert.deepEqual(errorOf(falsy), { code: -1, message: '', data: null });
   });
 
   test('an RpcError of another copy of the package does too', async () => {
     const copy = await importAnotherCopy();
     assert.notEqual(copy.RpcError, RpcError);
-    const { outcome } = run(() => {
+    const ran = await run(() => {
       throw new copy.RpcError(7, 'foreign', [1]);
     });
-    assert.deepEqual(errorOf(await outcome), { code: 7, message: 'foreign', data: [1] });
+    assert.deepEqual(errorOf(ran), { code: 7, message: 'foreign', data: [1] });
   });
 
   test('an RpcError whose data JSON cannot hold is a fault', async () => {
@@ -199,7 +173,7 @@ describe('what a procedure throws', () => {
       errorOf(
         await run(() => {
           throw symbol;
-        }).outcome,
+        }),
       ).message,
       'Symbol(m)',
     );
@@ -210,10 +184,10 @@ describe('what a procedure throws', () => {
       fc.asyncProperty(
         fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
         async (value) => {
-          const { outcome } = run(() => {
+          const ran = await run(() => {
             throw value;
           });
-          assert.equal(errorOf(await outcome).code, -32603);
+          assert.equal(errorOf(ran).code, -32603);
         },
       ),
       { seed },
@@ -227,7 +201,7 @@ const withThen = (target: object, get: () => unknown): object =>
   Object.defineProperty(target, thenKey, { get });
 
 describe('what a procedure returns', () => {
-  test('is answered synchronously when it is no promise', () => {
+  test('is answered as JSON', async () => {
     for (const [value, text] of [
       [1, '1'],
       ['x', '"x"'],
@@ -238,7 +212,7 @@ describe('what a procedure returns', () => {
       [0, '0'],
       ['', '""'],
     ] as const) {
-      assert.deepEqual(run(() => value).outcome, { ok: true, code: 0, text });
+      assert.deepEqual(await run(() => value), { ok: true, code: 0, text, faults: [] });
     }
   });
 
@@ -257,9 +231,7 @@ describe('what a procedure returns', () => {
       [callable, '"called"'],
       [thenable(thenable(3)), '3'],
     ] as const) {
-      const { outcome } = run(() => value);
-      assert.ok(outcome instanceof Promise);
-      assert.deepEqual(await outcome, { ok: true, code: 0, text });
+      assert.deepEqual(await run(() => value), { ok: true, code: 0, text, faults: [] });
     }
   });
 
@@ -283,7 +255,7 @@ describe('what a procedure returns', () => {
       /trap/,
     );
     const overridden = withThen(Promise.resolve(5), () => () => 'garbage');
-    assert.deepEqual(await run(() => overridden).outcome, { ok: true, code: 0, text: '5' });
+    assert.equal((await run(() => overridden)).text, '5');
   });
 
   test('what JSON cannot hold is a fault', async () => {
@@ -329,7 +301,7 @@ describe('what a procedure returns', () => {
 
   test('is checked against returns, when that is asked for', async () => {
     const returns = Type.Object({ id: Type.String() });
-    assert.equal((await run(() => ({ id: 'x' }), { returns }).outcome).ok, true);
+    assert.equal((await run(() => ({ id: 'x' }), { returns })).text, '{"id":"x"}');
     await assertFault(
       run(() => ({ id: 5 }), { returns }),
       /does not match returns: \/id must be string/,
@@ -344,44 +316,21 @@ describe('what a procedure returns', () => {
         new RegExp(`/id must be number \\(expected number, received ${id}\\)$`),
       );
     }
-    const proc = procedure({ returns }, (() => 5) as () => never);
-    const outcome = invoke(proc, undefined, context, { checkResults: 'off', onFault: throwing });
-    assert.deepEqual(outcome, { ok: true, code: 0, text: '5' });
   });
 
-  test('that does not match is sent and reported, once for many, where it is only logged', () => {
-    const reports: Fault[] = [];
-    const options = {
-      checkResults: 'log',
-      onFault: (fault: Fault) => reports.push(fault),
-    } as const;
-    const returns = Type.Object({ id: Type.String() });
-    const proc = procedure({ name: 'p', returns }, (() => ({ id: 5, secret: 1 })) as () => never);
-    for (let call = 0; call < 1000; call++) {
-      const outcome = invoke(proc, undefined, context, options);
-      assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":5}' });
-    }
-    assert.equal(reports.length, 1);
-    assert.equal(reports[0]?.isSent, true);
-    assert.match(reports[0].detail, /does not match returns: \/id must be string/);
-    const failing = procedure({ name: 'p', returns }, (() => ({ id: 5 })) as () => never);
-    const outcome = invoke(failing, undefined, context, { ...options, onFault: throwing });
-    assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":5}' });
-  });
-
-  test('what returns does not name is never sent, checked or not', () => {
-    for (const checkResults of ['refuse', 'log', 'off'] as const) {
-      const returns = Type.Object({ id: Type.Number() });
-      const proc = procedure({ returns }, () => ({ id: 1, password_hash: 'secret' }));
-      const outcome = invoke(proc, undefined, context, { checkResults, onFault: throwing });
-      assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":1}' });
-      const leak = procedure({ returns: Type.String() }, (() => ({ secret: 1 })) as () => never);
-      const faults: Fault[] = [];
-      const onFault = (fault: Fault): number => faults.push(fault);
-      const refused = invoke(leak, undefined, context, { checkResults, onFault }) as Outcome;
-      assert.equal(refused.code, -32603);
-      assert.match(faults[0]!.detail, /is an object where returns declares neither/);
-    }
+  test('is not checked against returns with checkResults off, but projected', async (t) => {
+    const router = new Router();
+    const returns = Type.Object({ id: Type.Number() });
+    router.rpc({ name: 'p', returns }, (() => ({
+      id: 'x',
+      password_hash: 'secret',
+    })) as () => never);
+    router.rpc({ name: 'leak', returns: Type.String() }, (() => ({ secret: 1 })) as () => never);
+    const dispatcher = new Dispatcher({ router, checkResults: 'off', logLevel: 'silent' });
+    t.after(() => dispatcher.close());
+    const ask = (method: string) => dispatcher.dispatchText(JSON.stringify({ method, id: 1 }));
+    assert.equal(await ask('p'), '{"jsonrpc":"2.0","id":1,"result":{"id":"x"}}');
+    assert.match(String(await ask('leak')), /-32603/);
   });
 
   test('of which JSON keeps nothing is a fault that names the place, declared or not', async () => {
@@ -406,7 +355,7 @@ describe('what a procedure returns', () => {
     }
   });
 
-  test('an empty object, and a text that looks like one, are what they are', () => {
+  test('an empty object, and a text that looks like one, are what they are', async () => {
     for (const [value, text] of [
       [{ a: {}, b: [] }, '{"a":{},"b":[]}'],
       [Object.create(null), '{}'],
@@ -415,67 +364,69 @@ describe('what a procedure returns', () => {
       [{ '0': 'a' }, '{"0":"a"}'],
       [{ type: 'Buffer', data: [1] }, '{"type":"Buffer","data":[1]}'],
     ] as const) {
-      assert.deepEqual(run(() => value).outcome, { ok: true, code: 0, text });
+      assert.deepEqual(await run(() => value), { ok: true, code: 0, text, faults: [] });
     }
   });
 });
 
-describe('invoke', () => {
+describe('a call', () => {
   test('answers params that are refused with the issues, and does not call', async () => {
     let calls = 0;
     const params = Type.Object({ n: Type.Number() });
-    const { outcome, faults } = run(
+    const ran = await run(
       () => {
         calls += 1;
       },
       { params },
       { n: 'x' },
     );
-    assert.deepEqual(errorOf(await outcome), {
+    assert.deepEqual(errorOf(ran), {
       code: -32602,
       message: 'Invalid params',
       data: [{ path: '/n', message: 'must be number', expected: 'number', received: 'string' }],
     });
     assert.equal(calls, 0);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(ran.faults, []);
   });
 
-  test('gives the handler the named params and the context', () => {
+  test('gives the handler the named params and the context', async () => {
     const seen: unknown[] = [];
-    const proc = procedure(
-      { params: Type.Object({ a: Type.Number(), b: Type.Number({ default: 2 }) }) },
-      (...args) => {
-        seen.push(...args);
-      },
-    );
-    void invoke(proc, [1], context, { checkResults: 'off', onFault: throwing });
-    assert.deepEqual(seen, [{ a: 1, b: 2 }, context]);
-    assert.equal(seen[1], context);
+    const params = Type.Object({ a: Type.Number(), b: Type.Number({ default: 2 }) });
+    const handler = (named: unknown, { method }: CallContext) => void seen.push(named, method);
+    await run(handler, { params }, [1]);
+    assert.deepEqual(seen, [{ a: 1, b: 2 }, 'p']);
   });
 
-  test('answers although the log fails', async () => {
-    const proc = procedure({ name: 'p' }, throwing);
-    const outcome = await invoke(proc, undefined, context, {
-      checkResults: 'off',
-      onFault: throwing,
-    });
-    assert.equal(errorOf(outcome).code, -32603);
+  test('is answered although the log fails', async () => {
+    const router = new Router();
+    router.rpc({ name: 'p' }, throwing);
+    const caller = createCaller(router, { onFault: throwing });
+    await assert.rejects(caller.call('p'), { code: -32603 });
   });
 
-  test('params without end, from a caller of the dispatcher, are a fault and no crash', async () => {
+  test('with params without end, in this process, is a fault and no crash', async (t) => {
     const tree = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }));
     const endless: Record<string, unknown> = {};
     endless.next = endless;
-    await assertFault(
-      run(() => 1, { params: Type.Object({ tree }) }, { tree: endless }),
-      /call stack/i,
-    );
+    const router = new Router();
+    router.rpc({ name: 'p', params: Type.Object({ tree }) }, () => 1);
+    const { log, lines } = recorder();
+    const dispatcher = new Dispatcher({ router, log });
+    t.after(() => dispatcher.close());
+    const reply = await dispatcher.dispatch({ method: 'p', params: { tree: endless }, id: 1 });
+    assert.match(JSON.stringify(reply), /-32603/);
+    assert.match(String(lines.at(-1)?.fields.detail), /call stack/i);
   });
 });
 
 describe('the text of an error', () => {
-  test('stays short', () => {
-    assert.ok(describeError(new Error('x'.repeat(100_000))).length <= 10_001);
-    assert.ok(describeError({ big: 'x'.repeat(100_000) }).length <= 10_001);
+  test('stays short in the log', async () => {
+    for (const thrown of [new Error('x'.repeat(100_000)), { big: 'x'.repeat(100_000) }]) {
+      const { faults } = await run(() => {
+        throw thrown;
+      });
+      assert.ok((faults[0]?.detail ?? '').length <= 10_001);
+      assert.ok((faults[0]?.detail ?? '').length > 1000);
+    }
   });
 });

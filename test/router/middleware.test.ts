@@ -1,43 +1,29 @@
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { clockMs } from '../../src/core/base/clock.ts';
-import type { Fault } from '../../src/core/procedures/fault.ts';
-import { invoke } from '../../src/core/procedures/invoke.ts';
-import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
 import {
   type CallContext,
   type Ended,
+  handleRequest,
   type Middleware,
   type Procedure,
   Router,
   RpcError,
   reply,
 } from '../../src/index.ts';
-
-/** Runs a procedure as an executor does. */
-function run(procedure: Procedure | undefined, params?: unknown, auth: unknown = { id: 'ann' }) {
-  assert.ok(procedure !== undefined);
-  const faults: Fault[] = [];
-  const facts = { authText: JSON.stringify(auth) };
-  const context = new LazyContext(procedure, '1', facts, clockMs() + 60_000);
-  const outcome = invoke(procedure, params, context, {
-    checkResults: 'refuse' as const,
-    onFault: (fault) => faults.push(fault),
-  });
-  return { outcome, faults, context };
-}
+import { type Ran, run } from './run.ts';
 
 /** Runs a procedure behind one middleware, whatever the middleware's type. */
 function behind(middleware: unknown, handler: (context: CallContext) => unknown = () => 'done') {
   const router = new Router();
   router.use(middleware as Middleware);
   router.rpc({ name: 'p' }, (_params, context) => handler(context));
-  return run(router.get('p'));
+  return run(router, 'p');
 }
 
-async function assertFault({ outcome, faults }: ReturnType<typeof run>, detail: RegExp) {
-  const { code, text } = await outcome;
+async function assertFault(running: Promise<Ran>, detail: RegExp) {
+  const { code, text, faults } = await running;
   assert.equal(code, -32603);
   assert.equal(faults.length, 1);
   assert.equal(JSON.parse(text).data.ref, faults[0]?.ref, 'the caller sees the reference alone');
@@ -74,9 +60,9 @@ describe('the order of links', () => {
       middle.merge(inner, 'm.', { use: [note('merge')], authorize: ask('merge authorize') });
       const outer = new Router().use(note('outer 1')).use(note('outer 2'));
       outer.merge(middle, 'o.');
-      const { outcome } = run(outer.get('o.m.p'));
-      assert.equal(outcome instanceof Promise, isLater);
-      assert.equal((await outcome).text, 'null');
+      const replied = handleRequest({ method: 'o.m.p', id: 1 }, outer);
+      assert.equal(ran.length, isLater ? 1 : 17);
+      assert.deepEqual(await replied, { jsonrpc: '2.0', id: 1, result: null });
       const [on, back] = [ran.slice(0, 11), ran.slice(11)];
       assert.deepEqual(on, [
         'outer 1',
@@ -98,7 +84,7 @@ describe('the order of links', () => {
     });
   }
 
-  test('a function that comes twice runs once, where it comes first', () => {
+  test('a function that comes twice runs once, where it comes first', async () => {
     const ran: string[] = [];
     const [a, b, c] = ['a', 'b', 'c'].map((name) => noting(ran, name, false)) as [
       Middleware,
@@ -110,9 +96,9 @@ describe('the order of links', () => {
     app.register('made', made);
     const root = new Router().use(b);
     root.merge(app, '', { use: [a] });
-    run(app.get('made'));
+    await run(app, 'made');
     assert.deepEqual(ran.splice(0).slice(0, 3), ['a', 'b', 'c']);
-    run(root.get('made'));
+    await run(root, 'made');
     assert.deepEqual(ran.slice(0, 3), ['b', 'a', 'c']);
   });
 
@@ -120,7 +106,7 @@ describe('the order of links', () => {
     const router = new Router().use(() => assert.fail('it must not run'));
     const params = Type.Object({ id: Type.String() });
     router.rpc({ name: 'p', params, authorize: () => assert.fail('nor this') }, () => 1);
-    assert.equal((await run(router.get('p'), { id: 1 }).outcome).code, -32602);
+    assert.equal((await run(router, 'p', { id: 1 })).code, -32602);
   });
 
   test('every way into a router leads behind its middleware', async () => {
@@ -148,14 +134,10 @@ describe('the order of links', () => {
     assert.equal(app.size, 7);
     for (const router of [app, tree]) {
       for (const name of router.list()) {
-        assert.equal((await run(router.get(name)).outcome).code, 401, name);
+        assert.equal((await run(router, name)).code, 401, name);
       }
     }
-    assert.equal(
-      (await run(open.get('merged')).outcome).text,
-      '1',
-      'the merged router is as it was',
-    );
+    assert.equal((await run(open, 'merged')).text, '1', 'the merged router is as it was');
   });
 });
 
@@ -172,8 +154,8 @@ describe('a middleware', () => {
       method,
     ]);
     const texts = ['ann', 'bob'].map(async (id) => {
-      const { outcome } = run(router.get('p'), {}, { id });
-      return JSON.parse((await outcome).text) as unknown;
+      const { text } = await run(router, 'p', {}, { auth: { id } });
+      return JSON.parse(text) as unknown;
     });
     assert.deepEqual(
       await Promise.all(texts),
@@ -181,7 +163,7 @@ describe('a middleware', () => {
     );
   });
 
-  test('gets the params as the handler gets them', () => {
+  test('gets the params as the handler gets them', async () => {
     const router = new Router();
     const seen: unknown[] = [];
     router.use((_context, next, params) => {
@@ -190,7 +172,7 @@ describe('a middleware', () => {
     });
     const params = Type.Object({ a: Type.Number(), b: Type.Number({ default: 2 }) });
     router.rpc({ name: 'p', params }, (named) => void seen.push(named));
-    run(router.get('p'), [1]);
+    await run(router, 'p', [1]);
     assert.deepEqual(seen, [
       { a: 1, b: 2 },
       { a: 1, b: 2 },
@@ -199,10 +181,10 @@ describe('a middleware', () => {
 
   test('answers without the handler, and its answer is checked like one', async () => {
     const handler = () => assert.fail('it must not run');
-    assert.equal((await behind(() => reply({ a: 1 }), handler).outcome).text, '{"a":1}');
-    assert.equal((await behind(() => reply(undefined), handler).outcome).text, 'null');
-    assert.equal((await behind(() => reply(Promise.resolve(1)), handler).outcome).text, '1');
-    assert.equal((await behind(async () => reply(2), handler).outcome).text, '2');
+    assert.equal((await behind(() => reply({ a: 1 }), handler)).text, '{"a":1}');
+    assert.equal((await behind(() => reply(undefined), handler)).text, 'null');
+    assert.equal((await behind(() => reply(Promise.resolve(1)), handler)).text, '1');
+    assert.equal((await behind(async () => reply(2), handler)).text, '2');
     // A promise by its behaviour alone: a query of knex, a promise of another realm.
     // oxlint-disable-next-line unicorn/no-thenable -- what has a `then` is what is tested
     const then = 'then';
@@ -212,22 +194,20 @@ describe('a middleware', () => {
         [then]: (resolve: (value: unknown) => void, reject: (error: unknown) => void) =>
           settle === 'resolve' ? resolve({ b: 3 }) : reject(new RpcError(4090, 'Taken')),
       };
-      const { outcome } = behind(() => reply(query), handler);
-      assert.ok(outcome instanceof Promise);
-      const { code, text } = await outcome;
+      const { code, text } = await behind(() => reply(query), handler);
       if (settle === 'resolve') assert.equal(text, '{"b":3}');
       else assert.equal(code, 4090);
     }
     const router = new Router().use(() => reply('x'));
     router.rpc({ name: 'p', returns: Type.Number() }, handler as () => never);
-    await assertFault(run(router.get('p')), /does not match returns/);
+    await assertFault(run(router, 'p'), /does not match returns/);
   });
 
   test('changes a result by waiting for it', async () => {
     const twice: Middleware = async (_context, next) =>
       reply(Number((await next()).result) * 2) as never;
-    assert.equal((await behind(twice, () => 21).outcome).text, '42');
-    assert.equal((await behind(twice, async () => 21).outcome).text, '42');
+    assert.equal((await behind(twice, () => 21)).text, '42');
+    assert.equal((await behind(twice, async () => 21)).text, '42');
   });
 
   test('refuses by throwing, at once and later', async () => {
@@ -235,8 +215,8 @@ describe('a middleware', () => {
       throw new RpcError(403, 'No', { why: 1 });
     };
     for (const middleware of [refuse, async () => refuse()]) {
-      const { outcome, faults } = behind(middleware, () => assert.fail('it must not run'));
-      assert.equal((await outcome).text, '{"code":403,"message":"No","data":{"why":1}}');
+      const { text, faults } = await behind(middleware, () => assert.fail('it must not run'));
+      assert.equal(text, '{"code":403,"message":"No","data":{"why":1}}');
       assert.deepEqual(faults, []);
     }
     await assertFault(
@@ -262,8 +242,8 @@ describe('a middleware', () => {
     const broken = () => {
       throw new Error('broken');
     };
-    assert.equal((await behind(calm, broken).outcome).text, '"calm"');
-    assert.equal((await behind(calm, async () => broken()).outcome).text, '"calm"');
+    assert.equal((await behind(calm, broken)).text, '"calm"');
+    assert.equal((await behind(calm, async () => broken())).text, '"calm"');
   });
 
   test('may answer while the handler still runs; what becomes of that is dropped', async () => {
@@ -273,7 +253,7 @@ describe('a middleware', () => {
       void next();
       return reply('soon');
     };
-    assert.equal((await behind(hasty, slow).outcome).text, '"soon"');
+    assert.equal((await behind(hasty, slow)).text, '"soon"');
     fail(new Error('late, and nobody waits'));
     // An unhandled rejection would fail this test.
     await new Promise(setImmediate);
@@ -288,20 +268,19 @@ describe('onEnd', () => {
       const told: Ended[] = [];
       const middleware: Middleware = (_context, next) =>
         next(undefined, (ended) => void told.push(ended));
-      const { outcome } = behind(
+      const seven = await behind(
         middleware,
         made(() => 7),
       );
-      assert.equal(outcome instanceof Promise, isLater);
-      assert.equal((await outcome).text, '7');
+      assert.equal(seven.text, '7');
       const error = new RpcError(5, 'five');
-      const failed = behind(
+      const failed = await behind(
         middleware,
         made(() => {
           throw error;
         }),
       );
-      assert.equal((await failed.outcome).code, 5);
+      assert.equal(failed.code, 5);
       assert.deepEqual(told, [
         { ok: true, result: 7 },
         { ok: false, error },
@@ -315,8 +294,8 @@ describe('onEnd', () => {
         });
       const ends = [() => 1, () => assert.fail('of the handler')];
       for (const end of ends) {
-        const { outcome, faults } = behind(middleware, made(end));
-        assert.equal((await outcome).code, 9);
+        const { code, faults } = await behind(middleware, made(end));
+        assert.equal(code, 9);
         assert.deepEqual(faults, []);
       }
     });
@@ -450,60 +429,48 @@ describe('a middleware that breaks the rules is a fault that names it', () => {
   test('calls next when it has ended: the handler does not run', async () => {
     const ran: string[] = [];
     let late = () => {};
-    const { outcome } = behind(
+    const { text } = await behind(
       (_context: never, next: () => void) => {
         late = next;
         return reply('answered');
       },
       () => void ran.push('handler'),
     );
-    assert.equal((await outcome).text, '"answered"');
+    assert.equal(text, '"answered"');
     assert.throws(late, /called next after it had ended/);
     assert.deepEqual(ran, []);
   });
 });
 
 describe('a wait in a chain', () => {
-  test('a call that was aborted meanwhile runs no further', async () => {
+  test('a call whose caller has gone meanwhile runs no further', async () => {
     for (const aborts of [1, 2]) {
       const ran: string[] = [];
       const opens: (() => void)[] = [];
+      const waiting = new EventEmitter();
       const wait =
         (name: string): Middleware =>
         async (_context, next) => {
           ran.push(name);
-          await new Promise<void>((resolve) => opens.push(resolve));
+          await new Promise<void>((resolve) => {
+            opens.push(resolve);
+            waiting.emit('wait');
+          });
           return next();
         };
       const router = new Router().use(wait('first')).use(wait('second'));
       router.rpc({ name: 'p' }, () => void ran.push('handler'));
-      const { outcome, context, faults } = run(router.get('p'));
+      const controller = new AbortController();
+      const running = run(router, 'p', {}, { signal: controller.signal });
       for (let i = 0; i < aborts; i++) {
-        if (i === aborts - 1) context.abort(new RpcError(-32003, 'Cancelled'));
+        while (opens.length <= i) await once(waiting, 'wait');
+        if (i === aborts - 1) controller.abort();
         opens[i]?.();
-        await new Promise(setImmediate);
       }
-      assert.equal((await outcome).code, -32003);
-      assert.deepEqual(faults, []);
+      assert.deepEqual((await running).faults, []);
+      await aTurn();
       assert.deepEqual(ran, ['first', 'second'].slice(0, aborts));
     }
-  });
-
-  test('a synchronous handler behind it is measured where it runs, and without one not at all', async () => {
-    const spin = () => {
-      const until = performance.now() + 2;
-      while (performance.now() < until);
-      return 1;
-    };
-    const later = behind(async (_context: never, next: () => unknown) => {
-      await aTurn();
-      return next();
-    }, spin);
-    assert.equal((await later.outcome).text, '1');
-    assert.ok(later.context.resumedMs >= 2);
-    const atOnce = behind((_context: never, next: () => unknown) => next(), spin);
-    assert.ok(!(atOnce.outcome instanceof Promise));
-    assert.equal(atOnce.context.resumedMs, 0);
   });
 
   test('leaves placement and isAsync to the handler', () => {

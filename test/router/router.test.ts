@@ -3,22 +3,14 @@ import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
 import {
+  createCaller,
   DuplicateProcedureError,
+  handleRequest,
   type Procedure,
   procedure,
   RegistrationError,
   Router,
 } from '../../src/index.ts';
-// Tells routers how modules are loaded.
-import '../../src/index.ts';
-import {
-  createdAt,
-  replaceTable,
-  setServedReload,
-  sourcesOf,
-  tableOf,
-  versionOf,
-} from '../../src/core/procedures/router.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
 
@@ -124,11 +116,10 @@ describe('merge', () => {
 
   test('changes nothing when one name is taken', () => {
     const router = withNames('p.b');
-    const before = [...tableOf(router)];
-    const version = versionOf(router);
+    const before = router.get('p.b');
     assert.throws(() => router.merge(withNames('a', 'b', 'c'), 'p.'), isDuplicate('p.b'));
-    assert.deepEqual([...tableOf(router)], before);
-    assert.equal(versionOf(router), version);
+    assert.deepEqual(router.list(), ['p.b']);
+    assert.equal(router.get('p.b'), before);
     router.merge(withNames('a', 'b', 'c'), 'p.', { replace: true });
     assert.deepEqual(router.list(), ['p.b', 'p.a', 'p.c']);
   });
@@ -184,91 +175,28 @@ describe('merge', () => {
   });
 });
 
-describe('the table behind a router', () => {
-  test('its version grows with every change, and with nothing else', () => {
+describe('a router that is called', () => {
+  test('is seen as it is at each call: after register, rpc, merge and replace', async () => {
     const router = new Router();
-    const seen = [versionOf(router)];
-    const changed = (): void => {
-      assert.ok(versionOf(router) > seen.at(-1)!);
-      seen.push(versionOf(router));
+    const stateful = createCaller(router, { state: 1 });
+    const both = async (method: string): Promise<unknown> => {
+      const reply = (await handleRequest({ method, id: 1 }, router)) as { result?: unknown };
+      const result: unknown = await stateful.call(method).catch(() => undefined);
+      assert.deepEqual(result, reply.result);
+      return result;
     };
-    router.register('a', one());
-    changed();
-    router.rpc(function b() {});
-    changed();
-    router.merge(withNames('c'));
-    changed();
-    replaceTable(router, new Map(), new Map());
-    changed();
-    router.get('a');
-    router.list();
-    router.merge(new Router());
-    assert.throws(() => router.register('rpc.x', one()));
-    assert.equal(versionOf(router), seen.at(-1));
-  });
-
-  test('who holds it goes on seeing one generation', () => {
-    const router = withNames('a');
-    const held = tableOf(router);
-    const before = held.get('a');
-    router.register('a', one(), { replace: true });
-    assert.equal(held.get('a'), before);
-    assert.notEqual(tableOf(router).get('a'), before);
-    const next = tableOf(router);
-    replaceTable(router, new Map([['b', one()]]), new Map());
-    assert.deepEqual([...next.keys()], ['a']);
-    assert.deepEqual(router.list(), ['b']);
-    assert.equal(router.get('b')?.name, 'b');
-  });
-
-  test('is replaced whole or not at all', () => {
-    const router = withNames('a');
-    const table = new Map([
-      ['b', one()],
-      ['rpc.x', one()],
-    ]);
-    assert.throws(() => replaceTable(router, table, new Map()), /reserved/);
-    assert.deepEqual(router.list(), ['a']);
-  });
-
-  test('remembers where procedures came from, under which name', () => {
+    const returning = (value: string) => procedure({}, () => value);
+    assert.equal(await both('a'), undefined);
+    router.register('a', returning('a'));
+    assert.equal(await both('a'), 'a');
+    router.rpc({ name: 'b' }, () => 'b');
+    assert.equal(await both('b'), 'b');
     const other = new Router();
-    const source = { url: 'file:///m.js', name: 'a', added: [] };
-    replaceTable(other, new Map([['a', one()]]), new Map([['a', source]]));
-    other.register('own', one());
-    const router = new Router();
-    router.merge(other, 'x.');
-    assert.deepEqual([...sourcesOf(router)], [['x.a', source]]);
-    router.register('x.a', one(), { replace: true });
-    assert.deepEqual([...sourcesOf(router)], []);
-    assert.deepEqual([...sourcesOf(other)], [['a', source]]);
-  });
-
-  test('knows when the router was made', () => {
-    const before = performance.timeOrigin + performance.now();
-    const router = new Router();
-    const after = performance.timeOrigin + performance.now();
-    assert.ok(createdAt(router) >= before && createdAt(router) <= after);
-  });
-});
-
-describe('reloadModule', () => {
-  test('is the work of the service that serves the router', async () => {
-    const router = new Router();
-    const asked: string[] = [];
-    setServedReload(router, async (path) => {
-      asked.push(path);
-      return true;
-    });
-    assert.equal(await router.reloadModule('./x.js'), true);
-    assert.deepEqual(asked, ['./x.js']);
-    assert.throws(
-      () => router.use((_context, next) => next()),
-      /^RegistrationError: use: .* come from the modules that are served/,
-    );
-    setServedReload(router, undefined);
-    await assert.rejects(router.reloadModule('./x.js'), /module \.\/x\.js not found/);
-    assert.deepEqual(asked, ['./x.js']);
+    other.register('c', returning('c'));
+    router.merge(other);
+    assert.equal(await both('c'), 'c');
+    router.register('a', returning('replaced'), { replace: true });
+    assert.equal(await both('a'), 'replaced');
   });
 });
 

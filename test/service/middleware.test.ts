@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { CallEvent } from '../../src/index.ts';
 import { fixture, Running } from './harness.ts';
 
 /** docs/procedures.md, "Middleware", through a service: the same inline and in a worker. */
 
 describe('middleware', () => {
-  const running = Running.suite({ modules: [fixture('middleware.ts')] });
+  const events: CallEvent[] = [];
+  const running = Running.suite({
+    modules: [fixture('middleware.ts')],
+    onCall: (event) => events.push(event),
+  });
   const ask = async (
     place: string,
     user?: string,
@@ -27,6 +32,14 @@ describe('middleware', () => {
       const hangs = ask(place, 'hangs', 'hang');
       assert.equal((await ask(place, 'ann')).result, `Hello ann ann ${place}.greet true`);
       assert.equal(((await hangs).error as { code: number }).code, -32001);
+    });
+  }
+
+  for (const link of ['use', 'authorize']) {
+    test(`with an asynchronous ${link}, a synchronous handler counts as run time`, async () => {
+      events.length = 0;
+      assert.equal((await ask('worker', 'ann', `spin.${link}`)).result, 1);
+      assert.ok((events[0]?.runMs ?? 0) >= 2);
     });
   }
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { needs } from '../../servers.ts';
 import { starter, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
@@ -67,8 +66,7 @@ for (const transport of ['uws', 'node'] as const) {
       const maxBodyBytes = 4 * 1024 ** 2;
       const options = { streamPingMs: 100, socketIdleMs: 60_000, maxBodyBytes };
       const { server, service, port } = await start(t, options);
-      // Room for four of the largest messages.
-      Object.assign(service, { bodyMemory: new BodyMemory(4 * maxBodyBytes, maxBodyBytes) });
+      service.limitBodies(4, maxBodyBytes);
       const sockets: RawSocket[] = [];
       t.after(() => {
         for (const socket of sockets) socket.destroy();

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
 import type { AuthRequest } from '../../../src/index.ts';
 import { RpcError } from '../../../src/index.ts';
 import { needs } from '../../servers.ts';
-import { starter } from '../harness.ts';
+import { asking, starter } from '../harness.ts';
 import { header, json, type RawResponse, rpc } from '../raw-client.ts';
 import { RawSocket, upgradeRequest } from './raw-socket.ts';
 
@@ -121,16 +120,12 @@ for (const transport of ['uws', 'node'] as const) {
     test('asks once who calls; a refusal is answered as for GET', async (t) => {
       const asked: AuthRequest[] = [];
       const { client, service } = await start(t, {
-        authenticate: createAuthenticator(
-          'authenticate',
-          async (request: AuthRequest) => {
-            asked.push(request);
-            const { authorization } = request.headers;
-            if (authorization === undefined) throw new RpcError(4010, 'Who are you?');
-            return { user: authorization };
-          },
-          () => {},
-        ),
+        ...asking(async (request) => {
+          asked.push(request);
+          const { authorization } = request.headers;
+          if (authorization === undefined) throw new RpcError(4010, 'Who are you?');
+          return { user: authorization };
+        }),
       });
       const response = await client().ask(upgradeRequest());
       assert.equal(response.status, 403);
@@ -153,13 +148,9 @@ for (const transport of ['uws', 'node'] as const) {
       const asked: AuthRequest['headers'][] = [];
       const { client, service } = await start(t, {
         forwardHeaders: ['cookie', 'x-tenant'],
-        authenticate: createAuthenticator(
-          'authenticate',
-          ({ headers }: AuthRequest) => {
-            asked.push({ ...headers });
-          },
-          () => {},
-        ),
+        ...asking(({ headers }) => {
+          asked.push({ ...headers });
+        }),
       });
       const open = async (headers: Readonly<Record<string, string>>) => {
         const socket = await RawSocket.open(client(), {

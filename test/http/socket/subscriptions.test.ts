@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
-import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
-import { listen } from '../../../src/server/http/listen.ts';
-import { patience } from '../../patience.ts';
+import { type AppOptions, Router, RpcError, Type } from '../../../src/index.ts';
+import { serve } from '../../app/hooks/harness.ts';
 import { needs } from '../../servers.ts';
 import { texts } from '../../texts.ts';
-import { defaults, turns } from '../harness.ts';
+import { turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -93,23 +91,11 @@ function routerOf(stage: Stage): Router {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  const start = async (t: TestContext, options: Partial<HttpOptions> = {}) => {
+  const start = async (t: TestContext, options: AppOptions = {}) => {
     const stage = new Stage();
-    const service = new Dispatcher({ ...patience, router: routerOf(stage), logLevel: 'silent' });
-    await service.ready();
-    const server = await listen(service, { ...defaults, ...options }, transport);
-    const sockets: RawSocket[] = [];
-    t.after(async () => {
-      for (const socket of sockets) socket.destroy();
-      await server.close();
-      await service.close();
-    });
-    const open = async (headers?: Readonly<Record<string, string>>) => {
-      const socket = await RawSocket.connect(server.address.port, headers);
-      sockets.push(socket);
-      return socket;
-    };
-    return { stage, service, server, open };
+    const { app, client } = await serve(t, transport, { router: routerOf(stage), ...options });
+    const open = (headers?: Readonly<Record<string, string>>) => RawSocket.open(client(), headers);
+    return { stage, app, open };
   };
 
   describe(`subscriptions over a WebSocket (${transport})`, needs(transport), () => {
@@ -280,7 +266,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a client that does not read is not produced for: its generators wait, and others go on', async (t) => {
-      const { open, stage, service } = await start(t, { maxReplyBytes: 64 * 1024 ** 2 });
+      const { open, stage, app } = await start(t, { maxReplyBytes: 64 * 1024 ** 2 });
       const [socket, other] = [await open(), await open()];
       const reply = await socket.ask(rpc('flood', { length: 10_000 }));
       socket.client.socket.pause();
@@ -291,7 +277,7 @@ for (const transport of ['uws', 'node'] as const) {
         if (stage.flooded !== before) still = 0;
         before = stage.flooded;
       }
-      const { waiting } = service.replyMemory.stats();
+      const { waiting } = app.dispatcher.stats().replies;
       // The high water, what is sent together, and a window: of each the last value may be more.
       const most = (64 + 16 + 64) * 1024 + 3 * 10_100;
       assert.ok(waiting <= most, `${waiting} bytes wait`);
@@ -307,12 +293,12 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a client that does not read at all is cut, and its streams end', async (t) => {
-      const { open, stage, server } = await start(t, { writeTimeoutMs: 200 });
+      const { open, stage, app } = await start(t, { writeTimeoutMs: 200 });
       const socket = await open();
       await socket.ask(rpc('flood', { length: 10_000 }));
       socket.client.socket.pause();
       await stage.hasEnded(1);
-      while (server.connections > 0) await turns();
+      while (app.dispatcher.metrics?.snapshot().gauges?.connections !== 0) await turns();
     });
 
     test("the caller's time ends a stream", async (t) => {
@@ -335,11 +321,11 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a message that comes in a drain has not run, and what was there before is answered', async (t) => {
-      const { open, stage, server } = await start(t);
+      const { open, stage, app } = await start(t);
       const socket = await open();
       await socket.send(rpc('holds', {}, 'before'));
       await once(stage, 'holds');
-      const closing = server.close();
+      const closing = app.close();
       for (const late of [rpc('plain', {}, 'late'), `[${rpc('plain', {}, 'late')}]`]) {
         const { error } = [JSON.parse(await socket.ask(late))].flat()[0];
         assert.deepEqual([error.code, error.data.reason], [-32003, 'shutdown']);
@@ -351,12 +337,11 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a drain ends the streams and says why, then closes with 1012', async (t) => {
-      const { open, service, server } = await start(t);
+      const { open, app } = await start(t);
       const [socket, idle] = [await open(), await open()];
       const { result } = JSON.parse(await socket.ask(rpc('waits')));
       await socket.receive();
-      void service.endStreams();
-      const closing = server.close();
+      const closing = app.close();
       assert.equal(await idle.closeCode(), 1012);
       const { method, params }: Notification = JSON.parse(await socket.receive());
       assert.deepEqual([method, params.subscription], ['rpc.end', result]);

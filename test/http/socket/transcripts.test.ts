@@ -6,11 +6,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
-import { listen } from '../../../src/server/http/listen.ts';
-import { patience } from '../../patience.ts';
+import { Router, RpcError, Type } from '../../../src/index.ts';
+import { serve } from '../../app/hooks/harness.ts';
 import { needs } from '../../servers.ts';
-import { defaults } from '../harness.ts';
 import { RawSocket } from './raw-socket.ts';
 
 const notJson = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
@@ -210,16 +208,8 @@ function createRouter(): Router {
 
 for (const transport of ['uws', 'node'] as const) {
   const open = async (t: TestContext): Promise<RawSocket> => {
-    const service = new Dispatcher({ ...patience, router: createRouter(), logLevel: 'silent' });
-    await service.ready();
-    const server = await listen(service, { ...defaults }, transport);
-    const socket = await RawSocket.connect(server.address.port);
-    t.after(async () => {
-      socket.destroy();
-      await server.close();
-      await service.close();
-    });
-    return socket;
+    const { client } = await serve(t, transport, { router: createRouter() });
+    return RawSocket.open(client());
   };
 
   describe(`conversations over a WebSocket (${transport})`, needs(transport), () => {

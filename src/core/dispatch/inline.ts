@@ -259,10 +259,13 @@ export class InlineExecutor implements Executor {
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
-    const options = call.scope.showsFaults ? this.#host.openOptions : this.#host.options;
+    const { showsFaults, rawBytes } = call.scope;
+    const usual = showsFaults ? this.#host.openOptions : this.#host.options;
+    const options = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
+    const bytes = rawBytes?.param;
     return call.trace === undefined
-      ? invoke(call.procedure, params, context, options)
-      : call.trace.run(() => invoke(call.procedure, params, context, options));
+      ? invoke(call.procedure, params, context, options, bytes)
+      : call.trace.run(() => invoke(call.procedure, params, context, options, bytes));
   }
 
   /** While calls are followed, what others make must not be taken for theirs. */
@@ -335,7 +338,9 @@ export class InlineExecutor implements Executor {
         ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
         : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
     }
-    if (sink === undefined) this.#hasLargeReplies = outcome.text.length > largeReply;
+    if (sink === undefined) {
+      this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
+    }
     return this.#ending.finish(call, outcome, runUs, waitUs);
   }
 

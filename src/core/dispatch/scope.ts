@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import type { RequestFacts } from '../procedures/lazy-context.ts';
+import type { RawBytes } from '../procedures/raw-bytes.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-lease.ts';
@@ -68,6 +69,8 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   streams: StreamHost | undefined;
   /** The buffer of a large body; undefined: the body is small, or lies in its caller's own memory. */
   body: BodyLease | undefined;
+  /** Bytes beside the JSON of the one call of the request; undefined: all is JSON. Set by the transport. */
+  rawBytes: RawBytes | undefined;
   /** Milliseconds that a call may run, where the process that sent it here has said so: instead of its procedure's `timeoutMs`. */
   callTimeoutMs: number | undefined;
   /** Of the requests in flight, while this is one of them: see {@link Holder}. */

@@ -4,6 +4,7 @@ import { runChain } from './chain.ts';
 import { type FaultOptions, type FaultReporter, faultOutcome, toErrorOutcome } from './fault.ts';
 import { LazyContext } from './lazy-context.ts';
 import { assertNothing, type Passed } from './middleware.ts';
+import { bindWithBytes, bytesOutcome } from './raw-bytes.ts';
 import { isThenable } from './registration.ts';
 import { keptOutcome, lostAccessors, ResultFault, toJson } from './result.ts';
 import type { Procedure, ResultRules } from './types.ts';
@@ -13,6 +14,8 @@ export type CheckResults = 'refuse' | 'log' | 'off';
 
 export interface InvokeOptions extends FaultOptions {
   readonly checkResults: CheckResults;
+  /** Whether a result that is bytes stays bytes: see {@link RawBytes}. */
+  readonly keepsBytes?: boolean;
 }
 
 /** The outcome of a call that has opened a stream: its reply is up to whoever reads the stream. */
@@ -33,15 +36,18 @@ const opened: Outcome = resultOutcome('null');
  * middleware returns a promise. Never throws, never rejects.
  *
  * @param params as they came: undefined, an object or an array
+ * @param bytes of the param that did not come with the others: see {@link RawBytes}
  */
 export function invoke(
   procedure: Procedure,
   params: unknown,
   context: LazyContext,
   options: InvokeOptions,
+  bytes?: Uint8Array,
 ): Outcome | Promise<Outcome> {
   try {
-    const named = procedure.bindParams(params);
+    const named =
+      bytes === undefined ? procedure.bindParams(params) : bindWithBytes(procedure, params, bytes);
     if (procedure.chain !== undefined) {
       const passed = runChain(procedure, procedure.chain, named, context);
       return passed instanceof Promise
@@ -107,7 +113,12 @@ function finish(
   const { stream, result: rules } = procedure;
   if (stream !== undefined) return open(procedure, result, options);
   const idText = LazyContext.idTextOf(context);
-  return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
+  const mismatch = 'the result does not match returns';
+  if (options.keepsBytes !== true)
+    return toOutcome(procedure, rules, mismatch, result, idText, options);
+  return bytesOutcome(procedure, result, () =>
+    toOutcome(procedure, rules, mismatch, result, idText, options),
+  );
 }
 
 function open(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
@@ -308,7 +319,7 @@ export function capped(
 ): Outcome {
   const kept = cappedOutcome(id, outcome, maxBytes);
   if (kept !== outcome && outcome.ok && procedure !== undefined && onFault !== undefined) {
-    const bytes = Buffer.byteLength(outcome.text);
+    const bytes = outcome.bytes?.byteLength ?? Buffer.byteLength(outcome.text);
     const detail = `the result has ${bytes} bytes; maxReplyBytes allows a reply of ${maxBytes}`;
     reportResult(procedure, 'isTooLarge', detail, onFault);
   }

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly text: string;
   /** The finished reply, where it had to be looked at already. */
   readonly reply?: string;
-  /** The finished reply in UTF-8, where it is large: see {@link cappedOutcome}. */
+  /** The finished reply in UTF-8, where it is large: see {@link cappedOutcome}. Or a result of bytes, which has no envelope. */
   readonly bytes?: ReplyBytes;
 }
 
@@ -73,6 +73,10 @@ export function cappedReply(id: string, outcome: Outcome, maxBytes: number): str
 /** `outcome` itself, with the bytes of its reply if that is large; where its reply is larger than `maxBytes`, a -32004. */
 export function cappedOutcome(id: string, outcome: Outcome, maxBytes: number): Outcome {
   const { ok, text } = outcome;
+  if (outcome.bytes !== undefined) {
+    if (outcome.bytes.byteLength <= maxBytes) return outcome;
+    return errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes });
+  }
   const envelope = ok ? envelopeLength.result : envelopeLength.error;
   const length = text.length + id.length + envelope;
   if (text.length > largeReply && length <= maxBytes) {

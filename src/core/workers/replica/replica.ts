@@ -193,11 +193,13 @@ export class Replica {
     const { id, params } = read;
     const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
     const context = new LazyContext(procedure, id, facts, endsAt, this.#host, ticket);
-    const options = entry.showsFaults ? this.#openOptions : this.#invokeOptions;
+    const usual = entry.showsFaults ? this.#openOptions : this.#invokeOptions;
+    const options = entry.keepsBytes ? { ...usual, keepsBytes: true } : usual;
+    const { bytes } = entry;
     const outcome =
       this.#runTraced === undefined
-        ? invoke(procedure, params, context, options)
-        : this.#runTraced(facts, () => invoke(procedure, params, context, options));
+        ? invoke(procedure, params, context, options, bytes)
+        : this.#runTraced(facts, () => invoke(procedure, params, context, options, bytes));
     if (!(outcome instanceof Promise))
       return this.#finishOrOpen(procedure, entry, id, context, outcome);
     this.#waiting.set(ticket, context);

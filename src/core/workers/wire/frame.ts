@@ -1,7 +1,9 @@
 import type { BodyLease } from '../../dispatch/body-lease.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { type Call, textBetween, unparsed } from '../../dispatch/call.ts';
+import type { RequestScope } from '../../dispatch/scope.ts';
 import type { RequestFacts } from '../../procedures/lazy-context.ts';
+import type { RawBytes } from '../../procedures/raw-bytes.ts';
 import { largeBody, verified } from '../../protocol/body.ts';
 
 /**
@@ -25,6 +27,8 @@ export interface Frame {
   readonly text: string;
   /** The sources that cross as shared bytes, in the order of their calls. */
   readonly shared: readonly SharedArrayBuffer[] | undefined;
+  /** The bytes of params that did not come as JSON, in the order of their calls. */
+  readonly attached: readonly Uint8Array[] | undefined;
   /** `textsPerFacts` texts for each call whose request has facts beyond an address, in the order of those calls. */
   readonly facts: readonly (string | undefined)[] | undefined;
 }
@@ -51,6 +55,9 @@ export interface FrameEntry {
   /** When the caller stops waiting, by `clockMs` of the main thread; Infinity: never. */
   readonly expiresAt: number;
   readonly facts: RequestFacts | undefined;
+  /** See `RawBytes`. The main thread may use their memory again when the call has ended. */
+  readonly bytes: Uint8Array | undefined;
+  readonly keepsBytes: boolean;
 }
 
 const numbersPerCall = 11;
@@ -59,7 +66,7 @@ const numbersPerCall = 11;
 const textsPerFacts = 5;
 
 /** Bits of a call's second number. */
-const Flag = { follows: 1, short: 2, showsFaults: 4 } as const;
+const Flag = { follows: 1, short: 2, showsFaults: 4, attached: 8, keepsBytes: 16 } as const;
 
 /** Instead of a length; see {@link Frame}. */
 const none = -1;
@@ -77,6 +84,7 @@ export class FrameBuilder {
   #text = '';
   #shared: SharedArrayBuffer[] | undefined;
   #facts: (string | undefined)[] | undefined;
+  #attached: Uint8Array[] | undefined;
   readonly #memory: BodyMemory;
 
   constructor(memory: BodyMemory) {
@@ -103,6 +111,7 @@ export class FrameBuilder {
     const text = this.#text;
     const shared = this.#shared?.length ?? 0;
     const facts = this.#facts?.length ?? 0;
+    const attached = this.#attached?.length ?? 0;
     let lease: BodyLease | undefined;
     try {
       this.#text += procedure.name;
@@ -110,18 +119,22 @@ export class FrameBuilder {
       this.#reserve();
       this.#put(ticket);
       const shown = scope.showsFaults ? Flag.showsFaults : 0;
-      this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0) | shown);
+      const raw = scope.rawBytes === undefined ? 0 : flagsOf(scope.rawBytes);
+      this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0) | shown | raw);
       this.#put(timeoutMs);
       this.#put(scope.expiresAt);
       this.#put(procedure.name.length);
       this.#put(id === undefined ? none : id.length);
       lease = this.#addParams(call);
       this.#addFacts(call);
+      const bytes = scope.rawBytes?.param;
+      if (bytes !== undefined) lease = this.#attach(bytes, scope, lease);
     } catch (error) {
       this.#length = length;
       this.#text = text;
       this.#shared?.splice(shared);
       this.#facts?.splice(facts);
+      this.#attached?.splice(attached);
       lease?.release();
       throw error;
     }
@@ -137,12 +150,14 @@ export class FrameBuilder {
       text: this.#text,
       shared: this.#shared,
       facts: this.#facts,
+      attached: this.#attached,
     };
     this.count = 0;
     this.#length = 0;
     this.#text = '';
     this.#shared = undefined;
     this.#facts = undefined;
+    this.#attached = undefined;
     return frame;
   }
 
@@ -213,6 +228,23 @@ export class FrameBuilder {
     return lease;
   }
 
+  /**
+   * Adds the bytes of a param. Those of a large body lie in shared memory, and stay there for the reason that params do; others are
+   * copied with the message.
+   *
+   * @param lease that the call has already
+   */
+  #attach(
+    bytes: Uint8Array,
+    { body }: RequestScope,
+    lease: BodyLease | undefined,
+  ): BodyLease | undefined {
+    const isLent = lease === undefined && body !== undefined && body.bytes.buffer === bytes.buffer;
+    this.#attached ??= [];
+    this.#attached.push(isLent ? bytes : new Uint8Array(bytes));
+    return isLent ? body.hold() : lease;
+  }
+
   /** Nearly every call has an address alone, or nothing. What the procedure can't see is not even looked up. */
   #addFacts({ procedure, scope, trace }: Call): void {
     const isSeen = !procedure.ignoresContext;
@@ -239,12 +271,17 @@ export class FrameBuilder {
 // Taken as this package loads: a handler may replace it, for every later call of the thread.
 const { parse } = JSON;
 
+function flagsOf({ param, asResult }: RawBytes): number {
+  return (param === undefined ? 0 : Flag.attached) | (asResult ? Flag.keepsBytes : 0);
+}
+
 /** The calls of a frame, in their order. By index: a handler may have replaced `push`. */
-export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[] {
+export function readFrame({ numbers, text, shared, facts, attached }: Frame): FrameEntry[] {
   const entries: FrameEntry[] = [];
   let offset = 0;
   let nextShared = 0;
   let nextFacts = 0;
+  let nextAttached = 0;
   const cut = (length: number): string => {
     const start = offset;
     offset += length;
@@ -275,6 +312,8 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
       end: numbers[at + 8] as number,
       timeoutMs: numbers[at + 2] as number,
       expiresAt: numbers[at + 3] as number,
+      bytes: (flags & Flag.attached) !== 0 ? attached?.[nextAttached++] : undefined,
+      keepsBytes: (flags & Flag.keepsBytes) !== 0,
       facts: hasFacts ? new CrossedFacts(facts ?? [], textsPerFacts * nextFacts++) : address,
     };
   }

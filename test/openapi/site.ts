@@ -18,12 +18,13 @@ export type Event = readonly [name: string, data: unknown];
 
 /** A service that listens, and a client that writes bytes as they are. */
 export class Site {
-  readonly port: number;
+  /** Or the path of a Unix socket. */
+  readonly port: number | string;
   readonly #clients = new Set<RawClient>();
   readonly #close: () => Promise<unknown>;
   #client: RawClient | undefined;
 
-  constructor(port: number, close: () => Promise<unknown>) {
+  constructor(port: number | string, close: () => Promise<unknown>) {
     this.port = port;
     this.#close = close;
   }
@@ -48,7 +49,8 @@ export class Site {
   ): Promise<RawResponse> {
     if (this.#client === undefined || this.#client.closed) this.#client = this.connect();
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const lines = Object.entries({ host: `localhost:${this.port}`, ...length, ...headers });
+    const host = typeof this.port === 'number' ? `localhost:${this.port}` : 'localhost';
+    const lines = Object.entries({ host, ...length, ...headers });
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     const bytes = Buffer.concat([
       Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n`),

@@ -7,7 +7,7 @@ import { type AppOptions, Dispatcher, Router, RpcApp, Type } from '../../src/ind
 import { listen } from '../../src/server/http/listen.ts';
 import router from '../fixtures/openapi/service.ts';
 import { defaults } from '../http/harness.ts';
-import { header } from '../http/raw-client.ts';
+import { header, socketPath } from '../http/raw-client.ts';
 import { needs, type ServerName } from '../servers.ts';
 import { recorder } from '../service/harness.ts';
 import { issueOf, jsonOf, problemOf, Site } from './site.ts';
@@ -128,6 +128,23 @@ describe('the document of a service with URLs', () => {
     assert.equal((await off.get('math.add?a=1')).status, 404);
   });
 });
+
+for (const transport of ['uws', 'node'] as const) {
+  test(`a service on a Unix socket has URLs too: ${transport}`, needs(transport), async (t) => {
+    const socket = socketPath();
+    const { log } = recorder();
+    const app = new RpcApp({ router, httpPath: '/api', transport, socket, log });
+    t.after(() => app.close());
+    await app.listen();
+    const site = new Site(socket, async () => {});
+    t.after(() => site.close());
+    assert.equal(jsonOf(await site.get('math.add?a=1')), 2);
+    assert.equal((await site.ask('POST', '/api/reset')).status, 204);
+    // Nobody knows who else reaches it, through a proxy.
+    const page = { origin: 'http://localhost:5173' };
+    problemOf(await site.ask('POST', '/api/reset', page), 403);
+  });
+}
 
 describe('a service with URLs', () => {
   const start = async (t: TestContext, own: Router, options: Partial<AppOptions> = {}) => {

@@ -224,6 +224,10 @@ export class RpcApp {
     const site = asksConsole ? { isLocal: false } : undefined;
     const asksWho = auth !== undefined || http.authenticate !== undefined;
     const loading = loadFacades(dispatcher, http, site, asksWho);
+    // Nobody waits for this: what must not be served as it is declared is served so that it does no harm.
+    loading
+      .then(({ check }) => check(this.#log))
+      .catch((error: unknown) => this.#log.warn({ event: 'http-api' }, messageOf(error)));
     return handlerOf(loading.then(({ served }) => make({ ...http, ...served })));
   }
 

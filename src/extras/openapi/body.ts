@@ -1,8 +1,6 @@
-import { isUtf8 } from 'node:buffer';
-import { largeBody } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { readableBytes, readableText } from '../../core/protocol/exact.ts';
-import { decodeUtf8 } from '../../core/protocol/read.ts';
+import { toSource } from '../../core/protocol/read.ts';
 import { endOfValue, OPEN_BRACE, skipBlanks } from '../../core/protocol/syntax.ts';
 
 /** JSON: text if it is small, else UTF-8 bytes. */
@@ -24,17 +22,6 @@ const notObject: BodyFault = {
 };
 
 /**
- * The body of a call as text if it is small, so that it may be kept: small bytes are lent by the transport.
- *
- * @returns undefined: it is not UTF-8
- */
-function toJson(body: Json): Json | undefined {
-  if (typeof body === 'string') return body;
-  if (body.byteLength <= largeBody) return decodeUtf8(body);
-  return isUtf8(body) ? body : undefined;
-}
-
-/**
  * The JSON-RPC request whose params are a body, to the letter. The body must be exactly one object: one such as
  * `{},"method":"other"` would end the params and go on with members of the request.
  *
@@ -44,7 +31,7 @@ function toJson(body: Json): Json | undefined {
 export function withBody(head: string, body: Json, maxDepth: number): Json | BodyFault {
   // Generated clients send the type with no body if all params are optional.
   if (body.length === 0) return `${head}{}}`;
-  const json = toJson(body);
+  const json = toSource(body);
   if (json === undefined) return notJson;
   const { units, length } = typeof json === 'string' ? readableText(json) : readableBytes(json);
   const start = skipBlanks(units, 0, length);

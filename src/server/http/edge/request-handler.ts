@@ -85,7 +85,7 @@ const getOnly = rejection(405, 'use GET', readOnly);
 const notReady = rejection(503, 'the service is starting or stopping, try again');
 const unknownFormat = rejection(
   400,
-  'format must be openrpc; leave it out for the introspection document',
+  'format must be openrpc, or openapi where httpPath is set; leave it out for the introspection document',
 );
 const notLocal = rejection(
   403,

@@ -106,7 +106,7 @@ describe('the status of an error', () => {
       [408, 401],
       [-32603, 500],
       [-32000, 503],
-      [-32001, 503],
+      [-32001, 504],
       [-32003, 503],
     ] as const) {
       assert.equal(problems.ofRefusal(errorText(code)).status, status, String(code));

@@ -150,7 +150,9 @@ export class Problems {
   ofRefusal(text: string): Answer {
     const parts = partsOf(text);
     const { code } = parts;
-    const status = statusOfService(code) ?? (isErrorStatus(code) ? code : 401);
+    const own = isErrorStatus(code) ? code : 401;
+    // Of the service: the hook has thrown something else, or has not answered in time.
+    const status = statusOfService(code) === undefined ? own : statusOf(parts, undefined);
     return this.#answer(status, parts, []);
   }
 

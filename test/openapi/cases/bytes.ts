@@ -5,7 +5,7 @@ import type { HttpCase } from './case.ts';
 
 const two = Uint8Array.of(1, 2);
 
-/** Section 9, 27 and 28. */
+/** Cases 27 and 28. */
 export const bytes: readonly HttpCase[] = [
   {
     title: '27: bytes are answered as they are, and run as no page of this origin',

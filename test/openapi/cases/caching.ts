@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { jsonOf, problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 33. */
+/** Case 33. */
 export const caching: readonly HttpCase[] = [
   {
     title: '33: what is declared so is kept by caches, which ask for it by its ETag',

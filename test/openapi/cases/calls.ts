@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { jsonOf, problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 14 to 20 and 29. */
+/** Cases 14 to 20 and 29. */
 export const calls: readonly HttpCase[] = [
   {
     title: '14: POST takes the params as JSON',

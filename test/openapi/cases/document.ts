@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { jsonOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 34. */
+/** Case 34. */
 export const document: readonly HttpCase[] = [
   {
     title: '34: the document is at /openapi.json, and is asked for by its ETag',

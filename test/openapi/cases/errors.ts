@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 21 to 24. */
+/** Cases 21 to 24. */
 export const errors: readonly HttpCase[] = [
   {
     title: '21: a declared error has its status, its code, its name and its data',

@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { jsonOf, problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 31. */
+/** Case 31. */
 export const limits: readonly HttpCase[] = [
   {
     title: '31: a call that is slower than its caller waits is 504',

@@ -11,7 +11,7 @@ async function resets(site: Site): Promise<number> {
   return (await site.seen()).filter((line) => line === 'reset').length;
 }
 
-/** Section 9, 25 and 26: what pages of other origins may do. */
+/** Cases 25 and 26: what pages of other origins may do. */
 export const pages: readonly HttpCase[] = [
   {
     title: '25: a POST without a body and a type runs for programs and pages of this machine alone',

@@ -35,7 +35,7 @@ const refused: readonly (readonly [query: string, path: string])[] = [
   ['__proto__=1', '/__proto__'],
 ];
 
-/** Section 9, 1 to 13. */
+/** Cases 1 to 13. */
 export const reads: readonly HttpCase[] = [
   {
     title: '1: GET takes the query as params and answers the result as JSON that nobody keeps',

@@ -3,7 +3,7 @@ import { header } from '../../http/raw-client.ts';
 import { issueOf, jsonOf, problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
-/** Section 9, 30. */
+/** Case 30. */
 export const streams: readonly HttpCase[] = [
   {
     title: '30: a stream is events, whose last one is its result, or its end',

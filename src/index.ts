@@ -11,7 +11,7 @@ export type { LogEvent } from './core/observe/events.ts';
 export type { Log } from './core/observe/log.ts';
 export type { MetricsSnapshot } from './core/observe/snapshot.ts';
 export type { CallContext, CallLog, ContextOf, Env } from './core/procedures/context.ts';
-export type { Effects, ErrorDeclaration } from './core/procedures/declarations.ts';
+export type { CacheOptions, Effects, ErrorDeclaration } from './core/procedures/declarations.ts';
 export {
   type ErrorSchema,
   getProcedureSchema,

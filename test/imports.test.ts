@@ -32,6 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'extras/mcp': ['core', 'server/http'],
   'extras/console': ['core', 'server/http'],
   'extras/nats': ['core'],
+  'extras/openapi': ['core', 'server/http'],
   // What few services use is imported on demand: see "are loaded when used".
   'server/app': ['core', 'client', 'server/http', 'extras'],
   // What people import: names from everywhere.

@@ -8,6 +8,7 @@ import { type Fuzzer, seed } from './fuzz/run.ts';
 import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
 import { ToolSchemaFuzzer } from './fuzz/tool-schemas.ts';
+import { UrlFuzzer } from './fuzz/urls.ts';
 
 /** A fixed number of cases. fresh-seeds.long.test.ts has some times as many, `npm run fuzz` goes on for as long as it is told. */
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
@@ -19,6 +20,7 @@ const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
     15,
     () => McpFuzzer.start(),
   ],
+  ['requests to URLs of procedures have the answer of the model', 25, () => UrlFuzzer.start()],
   ['what validates comes back, what does not is refused', 25, () => SchemaFuzzer.start()],
   [
     'types that refer to each other: right verdicts, in a time in proportion to the value',

@@ -21,6 +21,7 @@ export const defaults: HttpOptions = {
   ),
   sharedPort: false,
   mcp: undefined,
+  api: undefined,
   callerHeader: undefined,
   authenticate: undefined,
   console: undefined,

@@ -66,7 +66,11 @@ const replyOf = (bytes: number, id = 1) => {
   const empty = JSON.stringify({ jsonrpc: '2.0', id, result: '' });
   return { length: bytes - empty.length };
 };
-const tooMuch = (limit: number) => ({ code: -32004, message: 'Limit exceeded', data: { limit } });
+const tooMuch = (limit: number, reason?: 'params') => ({
+  code: -32004,
+  message: 'Limit exceeded',
+  data: reason === undefined ? { limit } : { limit, reason },
+});
 
 function router() {
   const ran: unknown[] = [];
@@ -203,8 +207,11 @@ const limits: readonly Limit[] = [
       assert.equal(empty, 12);
       const ask = async (body: string) => json(await client().ask(post(body)));
       assert.equal((await ask(sized('in', 100, 1))).error, undefined);
-      assert.deepEqual((await ask(sized('in', 102, 1))).error, tooMuch(100));
-      assert.deepEqual((await ask(sized('in', 102, 1).padEnd(70_000))).error, tooMuch(100));
+      assert.deepEqual((await ask(sized('in', 102, 1))).error, tooMuch(100, 'params'));
+      assert.deepEqual(
+        (await ask(sized('in', 102, 1).padEnd(70_000))).error,
+        tooMuch(100, 'params'),
+      );
       assert.equal((await ask(sized('out', 102, 1))).error, undefined);
       const notified = `{"method":"in.length","params":{"text":"${'x'.repeat(100)}"}}`;
       assert.equal((await client().ask(post(notified))).status, 204);
@@ -217,7 +224,7 @@ const limits: readonly Limit[] = [
         assert.deepEqual(
           replies.map(({ id, error }) => [id, error]),
           [
-            [1, tooMuch(100)],
+            [1, tooMuch(100, 'params')],
             [2, undefined],
             [3, undefined],
           ],

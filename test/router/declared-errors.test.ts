@@ -115,7 +115,7 @@ describe('declared errors', () => {
       'as text': ['x', /option errors must be/],
       'without an object': [
         { A: 404 },
-        /errors\.A: must be an object: \{ code, message, data\? \}/,
+        /errors\.A: must be an object: \{ code, message, data\?, status\? \}/,
       ],
       'without a code': [
         { A: { message: 'x' } },

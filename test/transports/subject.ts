@@ -4,6 +4,7 @@ import type { ServerName } from '../servers.ts';
 /**
  * What some transports have and others have not:
  *
+ * - `messages`: what it carries is JSON-RPC itself, so that anything can be sent: batches, notifications, what is no JSON
  * - `metadata`: a request brings metadata, a time limit and a trace context
  * - `authenticates`: it asks who calls
  * - `says-nothing`: it tells a caller that there is nothing to answer (HTTP: 204)
@@ -14,6 +15,7 @@ import type { ServerName } from '../servers.ts';
  * - `sees-leaving`: it knows when a caller has gone
  */
 export type Ability =
+  | 'messages'
   | 'metadata'
   | 'authenticates'
   | 'says-nothing'

@@ -52,7 +52,8 @@ function remoteOptions({ header = {}, timeout }: RemoteFlags): RemoteOptions {
 
 const sources = `
 A source is the URL of a server (http://127.0.0.1:8000/rpc), a document (a .json file, or -
-for stdin; OpenRPC or introspection), or a module that exports a Router (./procedures.ts).
+for stdin; OpenRPC, introspection, or the OpenAPI document of a service), or a module that exports
+a Router (./procedures.ts).
 `;
 
 const codegenExamples = `${sources}
@@ -67,7 +68,17 @@ const schemaExamples = `
 Examples:
   tandem schema ./procedures.ts
   tandem schema http://127.0.0.1:8000/rpc --openrpc > openrpc.json
+  tandem schema ./procedures.ts --openapi --public-url https://api.example.org > openapi.json
 `;
+
+/** Options of a service that its OpenAPI document shows. */
+const openApiOptions: readonly OptionName[] = [
+  'httpPath',
+  'httpProcedures',
+  'httpName',
+  'httpAuth',
+  'publicUrl',
+];
 
 const callExamples = `
 One JSON object or array is all the params. Anything else are positional ones, each JSON or a
@@ -185,14 +196,20 @@ export function addSchema(program: Command): void {
   const command = program
     .command('schema')
     .summary('print the document of a service')
-    .description('Prints the introspection document of a module or a server, or the OpenRPC one.')
+    .description(
+      'Prints the introspection document of a module or a server, or the OpenRPC or OpenAPI one.',
+    )
     .argument('<source>', 'a module or a URL')
     .option('--openrpc', 'the OpenRPC 1.4 document')
+    .option('--openapi', 'the OpenAPI 3.1 document; the options below are about that of a module')
+    .configureHelp({ formatItem })
     .addHelpText('after', schemaExamples);
-  type Flags = RemoteFlags & { readonly openrpc?: true };
-  addRemoteOptions(command).action(async (source: string, flags: Flags) => {
+  type Flags = RemoteFlags & { readonly openrpc?: true; readonly openapi?: true };
+  addRemoteOptions(command);
+  addConfigOptions(command, openApiOptions).action(async (source: string, flags: Flags) => {
+    const { openrpc = false, openapi = false } = flags;
     const { schema } = await import('./describe.ts');
-    await schema(source, flags.openrpc ? 'openrpc' : 'tandem', remoteOptions(flags));
+    await schema(source, { ...remoteOptions(flags), openrpc, openapi, http: givenFlags(command) });
   });
 }
 

@@ -2,18 +2,24 @@ import { type Api, type Method, readDocument } from '../../client/codegen/docume
 import { NamedTypes, SchemaTypes } from '../../client/codegen/schema-type.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import type { FlagValues, OptionName } from '../../core/config/config.ts';
+import { flagOf } from '../../core/config/option.ts';
+import { table as optionTable } from '../../core/config/table.ts';
 import { printAndExit } from '../exit.ts';
 import { fitted, joinLines, narrowed, resultText, table } from '../output.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { explained, kindOf, readOpenRpc } from './source.ts';
 
-/** `tandem schema`: prints the introspection document, or the OpenRPC document. */
-export async function schema(
-  source: string,
-  format: 'tandem' | 'openrpc',
-  options: RemoteOptions,
-): Promise<void> {
-  const document = await describe(source, format, options);
+export interface SchemaOptions extends RemoteOptions {
+  readonly openrpc: boolean;
+  readonly openapi: boolean;
+  /** What the user gave of the options that the OpenAPI document of a module shows. */
+  readonly http: FlagValues;
+}
+
+/** `tandem schema`: prints the introspection document, or the OpenRPC or OpenAPI document. */
+export async function schema(source: string, options: SchemaOptions): Promise<void> {
+  const document = await describe(source, options);
   const text = explained(source, () => `${JSON.stringify(document, null, 2)}\n`);
   const { isTTY } = process.stdout;
   await printAndExit(isTTY ? text.split('\n').map(escapeControls).join('\n') : text);
@@ -21,17 +27,33 @@ export async function schema(
 
 async function describe(
   source: string,
-  format: 'tandem' | 'openrpc',
-  options: RemoteOptions,
+  { openrpc, openapi, http, ...options }: SchemaOptions,
 ): Promise<unknown> {
+  if (openrpc && openapi) throw new StartupError('--openrpc and --openapi: give one of them');
   const kind = kindOf(source);
   if (kind === 'document') {
     throw new StartupError(`${source} is a document already; give a module or a URL`);
   }
-  if (format === 'openrpc') return readOpenRpc(source, options);
-  if (kind === 'url') return (await fetchDocument(source, format, options))?.value;
+  if (!openapi || kind === 'url') assertNone(http);
+  if (openrpc) return readOpenRpc(source, options);
+  if (kind === 'url') {
+    return (await fetchDocument(source, openapi ? 'openapi' : 'tandem', options))?.value;
+  }
+  if (openapi) {
+    const { openApiOfModule } = await import('./openapi-source.ts');
+    return openApiOfModule(source, http);
+  }
   const { describeModule } = await import('./module-source.ts');
-  return (await describeModule(source, format)).document;
+  return (await describeModule(source, 'tandem')).document;
+}
+
+/** @throws StartupError if there is one of the flags that only the OpenAPI document of a module shows */
+function assertNone(flags: FlagValues): void {
+  const [given] = Object.keys(flags) as OptionName[];
+  if (given === undefined) return;
+  throw new StartupError(
+    `--${flagOf(given, optionTable[given])} is about the OpenAPI document of a module: give --openapi and a module beside it`,
+  );
 }
 
 /** `tandem list`: the procedures with their types, or their names alone. */

@@ -2,17 +2,19 @@ import { loadModules } from '../../core/modules/modules.ts';
 import { getRegistrySchema } from '../../core/procedures/document/introspect.ts';
 import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
 import { tableOf } from '../../core/procedures/router.ts';
+import type { Procedure } from '../../core/procedures/types.ts';
 import { printFailure } from '../exit.ts';
 
 /**
  * The document of a module. What the module prints goes to stderr: stdout is for what the user asked for.
  *
+ * @param format or what makes the document of the procedures
  * @param generation 0: loads as a plain import does; 1: loads anew
  * @returns also the files that were loaded
  */
 export async function describeModule(
   path: string,
-  format: 'tandem' | 'openrpc',
+  format: 'tandem' | 'openrpc' | ((procedures: ReadonlyMap<string, Procedure>) => unknown),
   generation = 0,
 ): Promise<{ readonly document: unknown; readonly files: readonly string[] }> {
   const write = process.stdout.write.bind(process.stdout);
@@ -26,7 +28,8 @@ export async function describeModule(
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     const { router, files } = await loadModules([path], { generation });
-    const document = format === 'openrpc' ? openRpcOf(tableOf(router)) : getRegistrySchema(router);
+    const describe = format === 'openrpc' ? openRpcOf : format;
+    const document = describe === 'tandem' ? getRegistrySchema(router) : describe(tableOf(router));
     return { document, files: [...files.keys()] };
   } finally {
     process.stdout.write = write;

@@ -1,4 +1,5 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
+import { isOpenApi } from '../../client/codegen/openapi.ts';
 import { isObject } from '../../client/codegen/text.ts';
 import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
@@ -79,19 +80,19 @@ const documentTimeoutMs = 30_000;
 /**
  * A server's description of its procedures: what it answers to GET, else the result of its `rpc.discover`.
  *
- * @param format `openrpc` is asked for in the query, which servers that do not know the query ignore
+ * @param format `openrpc` and `openapi` are asked for in the query, which servers that do not know the query ignore
  * @param known the ETag of the document that the caller has
  * @returns the document and its ETag, if the server sends one; undefined while the document that the caller has is current
  * @throws StartupError
  */
 export async function fetchDocument(
   url: string,
-  format: 'tandem' | 'openrpc',
+  format: 'tandem' | 'openrpc' | 'openapi',
   options: RemoteOptions,
   known?: string,
 ): Promise<{ readonly value: unknown; readonly etag: string | undefined } | undefined> {
   const target = new URL(url);
-  if (format === 'openrpc') target.searchParams.set('format', 'openrpc');
+  if (format !== 'tandem') target.searchParams.set('format', format);
   const headers = new Headers(options.headers);
   headers.set('accept', 'application/json');
   if (known !== undefined) headers.set('if-none-match', known);
@@ -106,7 +107,9 @@ export async function fetchDocument(
     if (status === 200) {
       const value: unknown = JSON.parse(text);
       const etag = response.headers.get('etag') ?? undefined;
-      if (isOpenRpc(value) || isRegistry(value)) return { value, etag };
+      if (isOpenApi(value)) return { value, etag };
+      const isKnown = isOpenRpc(value) || isRegistry(value);
+      if (isKnown && format !== 'openapi') return { value, etag };
     } else {
       instead = `the status ${status}`;
     }
@@ -115,6 +118,11 @@ export async function fetchDocument(
     if (!(error instanceof SyntaxError)) {
       throw new StartupError(`GET ${target.href}: ${reasonOf(error)}`, { cause: error });
     }
+  }
+  if (format === 'openapi') {
+    throw new StartupError(
+      `no OpenAPI document at ${url}: GET gave ${instead}; a service has one with the option httpPath`,
+    );
   }
   const call = { method: 'rpc.discover', params: undefined, notify: false };
   const { outcome } = await exchangeOnce(url, call, { ...options, timeoutMs });

@@ -29,8 +29,14 @@ export function ownVersion(): string {
   return String(nearestManifest(fileURLToPath(packageFolder)).version);
 }
 
+interface Manifest {
+  readonly name?: unknown;
+  readonly version?: unknown;
+  readonly type?: unknown;
+}
+
 /** What the package.json in `folder`, or the nearest one above it, says; nothing if there is none that can be read. */
-export function nearestManifest(folder: string): { version?: unknown; type?: unknown } {
+export function nearestManifest(folder: string): Manifest {
   try {
     return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) ?? {};
   } catch (error) {

@@ -32,7 +32,8 @@ type Listed =
   | 'trustedProxies'
   | 'nats'
   | 'service'
-  | 'mcpTools';
+  | 'mcpTools'
+  | 'httpProcedures';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
@@ -191,12 +192,46 @@ function assertTogether(config: Config): void {
     `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
   );
   assertPath('path', config.path, config);
-  if (!config.mcp) return;
-  assertPath('mcpPath', config.mcpPath, config);
+  if (config.mcp) {
+    assertPath('mcpPath', config.mcpPath, config);
+    refuseIf(
+      config.mcpPath === config.path,
+      `option mcpPath: ${config.path} is the path of the calls; choose another one`,
+    );
+  }
+  if (config.httpPath !== '') assertHttpPath(config);
+}
+
+/** The path of the OpenAPI document, beside the URLs of the procedures. */
+export const openApiPath = '/openapi.json';
+
+/** Every name below `httpPath` may be that of a procedure, so nothing else may be there. */
+function assertHttpPath(config: Config): void {
+  const { httpPath, path, mcp, mcpPath, metrics, health, introspection } = config;
   refuseIf(
-    config.mcpPath === config.path,
-    `option mcpPath: ${config.path} is the path of the calls; choose another one`,
+    config.console && isConsolePath(httpPath),
+    `option httpPath: ${httpPath} is where the console is; choose another path or turn console off`,
   );
+  const taken = [
+    { at: path, what: 'the path of the calls' },
+    ...(mcp ? [{ at: mcpPath, what: 'the path of MCP (mcpPath)' }] : []),
+    ...(config.console ? [{ at: '/console', what: 'where the console is' }] : []),
+    ...(metrics ? [{ at: '/metrics', what: 'where the metrics are' }] : []),
+    ...(health ? ['/healthz', '/readyz'].map((at) => ({ at, what: 'a health check' })) : []),
+    ...(introspection ? [{ at: openApiPath, what: 'where the OpenAPI document is' }] : []),
+  ];
+  for (const { at, what } of taken) {
+    refuseIf(
+      at === httpPath || at.startsWith(`${httpPath}/`),
+      `option httpPath: ${at} is ${what}; choose a path that neither is it nor contains it, such as /api`,
+    );
+  }
+  for (const [name, one] of Object.entries({ path, ...(mcp ? { mcpPath } : {}) })) {
+    refuseIf(
+      introspection && one === openApiPath,
+      `option ${name}: ${one} is where the OpenAPI document is; choose another path, or turn httpPath off`,
+    );
+  }
 }
 
 function assertPath(option: string, path: string, { metrics, health, ...rest }: Config): void {

@@ -97,6 +97,17 @@ export function text(placeholder: string, allowed: string, shape: RegExp): Kind<
   };
 }
 
+/** A text, or the word `none` for the empty one. */
+export function textOrNone(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
+  const given = text(placeholder, `none, or ${allowed}`, shape);
+  return {
+    ...given,
+    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    check: (value) => (value === '' ? value : given.check(value)),
+    toText: (value: string) => value || 'none',
+  };
+}
+
 /** The path of a file. The empty text and the word `none` mean no file. */
 export function file(): Kind<string> {
   return {

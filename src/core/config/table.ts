@@ -22,6 +22,7 @@ import {
   subjectPrefixes,
   switchOrOneOf,
   text,
+  textOrNone,
 } from './kinds.ts';
 import { optionsIn } from './option.ts';
 
@@ -33,6 +34,15 @@ const semver =
 export function packageVersion(folder: string): string {
   const { version } = nearestManifest(folder);
   return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
+}
+
+/** A name as npm has it, and others that fit on one line. */
+const serviceName = /^[\w@][\w @/.~-]{0,213}$/;
+
+/** The name in the nearest package.json at `folder` or above it; undefined if there is none, or no usable one. */
+function packageName(folder: string): string | undefined {
+  const { name } = nearestManifest(folder);
+  return typeof name === 'string' && serviceName.test(name) ? name : undefined;
 }
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
@@ -549,6 +559,56 @@ export const table = {
     fallback: 'tandem-rpc',
     about: 'What agents are told that this server is called',
     reason: 'people see it in their host, beside other servers',
+  }),
+  httpPath: protocolOption({
+    kind: textOrNone(
+      'path',
+      'a path like /api, without a final /',
+      // Neither `:` nor `*`, as in `path`. A client would take a segment of dots out of a URL.
+      /^(?=.{1,256}$)(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~!$&'()+,;=@-]+)+$/,
+    ),
+    fallback: '',
+    about:
+      'Give each procedure a URL of plain HTTP, by its name below this path, and serve /openapi.json; none: off',
+    reason: 'usually /api; a second way in is a decision, not a default',
+  }),
+  httpProcedures: protocolOption({
+    kind: procedurePatterns(),
+    fallback: Object.freeze([]),
+    about: 'Procedures that have a URL below httpPath: names, or math.*; none: all; repeatable',
+    reason: 'the others are still called on path, so this protects none',
+  }),
+  httpName: protocolOption({
+    kind: text('name', 'a name of up to 214 letters, digits, - _ . ~ @ / and blanks', serviceName),
+    fallback: {
+      text: 'that of package.json, else tandem-rpc',
+      from: ({ httpPath }) =>
+        (httpPath === '' ? undefined : packageName(process.cwd())) ?? 'tandem-rpc',
+    },
+    about: 'The title of the OpenAPI document',
+    reason: 'generators name a client by it',
+  }),
+  httpAuth: protocolOption({
+    kind: text(
+      'scheme',
+      'bearer, basic, header:<name> or cookie:<name>',
+      /^(?:bearer|basic|(?:header|cookie):[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})$/,
+    ),
+    fallback: 'bearer',
+    about:
+      'What authenticate looks at: the security scheme of the OpenAPI document, and the challenge of a 401',
+    reason: 'most services read a token from the header authorization; only their authors know',
+  }),
+  publicUrl: protocolOption({
+    kind: textOrNone(
+      'url',
+      'an http or https URL without a query, a fragment or a final /',
+      /^https?:\/\/[^\s/?#"'<>\\^`{|}]+(?:\/[^\s/?#"'<>\\^`{|}]+)*$/,
+    ),
+    fallback: '',
+    about:
+      'Where clients find the service, with the prefix that a proxy takes away: the server of the OpenAPI document',
+    reason: 'behind a proxy the service does not know its own address',
   }),
   introspection: protocolOption({
     kind: onOff(),

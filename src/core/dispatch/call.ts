@@ -114,9 +114,15 @@ export function deadlineExceeded(timeoutMs: number | undefined): Refusal {
   return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };
 }
 
-/** The refusal of calls whose params or reply are too large. @param limit bytes */
-export function limitExceeded(limit: number): Refusal {
-  return { code: ErrorCode.LimitExceeded, data: { limit } };
+/**
+ * The refusal of calls whose params or reply are too large.
+ *
+ * @param limit bytes
+ * @param reason `params`: the caller has sent too much; undefined: the reply is too large
+ */
+export function limitExceeded(limit: number, reason?: 'params'): Refusal {
+  const data = reason === undefined ? { limit } : { limit, reason };
+  return { code: ErrorCode.LimitExceeded, data };
 }
 
 /** Why calls of a request must not start any more: its caller has gone, or its time is over. */

@@ -292,7 +292,7 @@ export class Kernel {
     if (executor.takesUnparsed || call.start === -1 || !exceedsBytes(call, limit)) {
       return { call, executor };
     }
-    return { call: undefined, reply: this.#unplaced.refuse(call, limitExceeded(limit)) };
+    return { call: undefined, reply: this.#unplaced.refuse(call, limitExceeded(limit, 'params')) };
   }
 
   /**

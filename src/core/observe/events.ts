@@ -12,6 +12,7 @@ export const logEvents = {
   'returns-missing': 'log',
   'group-unused': 'log',
   'mcp-tools': 'log',
+  'http-api': 'log',
   'console-absent': 'log',
   'http-warning': 'log',
   'one-core': 'console',

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { didYouMean } from '../base/suggest.ts';
 import { RpcError } from '../protocol/errors.ts';
-import { RegistrationError } from './registration.ts';
+import { RegistrationError, shown } from './registration.ts';
 import { assertSchema } from './schema/schema-rules.ts';
 
 /** An error that a procedure declares: part of its contract. */
@@ -12,6 +12,11 @@ export interface ErrorDeclaration {
   readonly message: string;
   /** The schema of the error's data. Without a schema the error carries no data. */
   readonly data?: TSchema | undefined;
+  /**
+   * The HTTP status of the error where the procedures have URLs (option `httpPath`): 400 to 599, but none of those that tell
+   * of connections (407, 408, 411, 421, 425, 426, 431). Default: the code where it is such a status, else 422.
+   */
+  readonly status?: number | undefined;
 }
 
 /** The declared errors by name. A name has letters, digits and `_`, and begins with a letter or `_`. */
@@ -53,7 +58,7 @@ export function compileErrors(
     const place = `${where}: errors.${name}`;
     const fault = declarationFault(name, declaration);
     if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
-    const { code, message, data } = declaration;
+    const { code, message, data, status } = declaration;
     const other = names.get(code);
     if (other !== undefined) {
       throw new RegistrationError(
@@ -62,31 +67,43 @@ export function compileErrors(
     }
     names.set(code, name);
     if (data !== undefined) assertSchema(data, `${place}.data`);
-    kept[name] = { code, message, data };
+    kept[name] = { code, message, data, status };
     make[name] = (value) => new RpcError(code, message, value);
   }
   return { declared: kept, make: Object.freeze(make) };
 }
 
-const members = ['code', 'message', 'data'];
+const members = ['code', 'message', 'data', 'status'];
 
 function declarationFault(name: string, declaration: unknown): string | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === '__proto__') {
     return "an error's name has letters, digits and _, and begins with a letter or _";
   }
   if (typeof declaration !== 'object' || declaration === null) {
-    return 'must be an object: { code, message, data? }';
+    return 'must be an object: { code, message, data?, status? }';
   }
   const odd = Object.keys(declaration).find((key) => !members.includes(key));
   if (odd !== undefined)
     return `unknown member ${JSON.stringify(odd)}. Known: ${members.join(', ')}${didYouMean(odd, members)}`;
-  const { code, message } = declaration as Partial<Record<keyof ErrorDeclaration, unknown>>;
+  const { code, message, status } = declaration as Partial<Record<keyof ErrorDeclaration, unknown>>;
   if (!Number.isSafeInteger(code)) return `code must be an integer, got ${String(code)}`;
   if (Number(code) >= -32768 && Number(code) <= -32000) {
     return `the code ${String(code)} is reserved: JSON-RPC 2.0 keeps -32768 to -32000 for itself`;
   }
   if (typeof message !== 'string' || message === '') return 'message must be a string, not empty';
+  if (status !== undefined && !isErrorStatus(status)) {
+    return `status must be an HTTP status from 400 to 599 that tells nothing of the connection, got ${shown(status)}`;
+  }
   return undefined;
+}
+
+/** Statuses by which clients and proxies act on the connection, whatever the body says. */
+const connectionStatuses: ReadonlySet<unknown> = new Set([407, 408, 411, 421, 425, 426, 431]);
+
+/** Whether an error of a procedure may have this HTTP status. */
+export function isErrorStatus(status: unknown): boolean {
+  const isError = Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
+  return isError && !connectionStatuses.has(status);
 }
 
 /** What a procedure does to the world. Callers, tools and agents decide by it; nothing here enforces it. */
@@ -126,6 +143,63 @@ export function compileEffects(given: Effects | undefined, where: string): Effec
   // In the order above, so that the documents and fingerprints of replicas are equal.
   const ordered = names.flatMap((name) => (name in effects ? [[name, effects[name]]] : []));
   return ordered.length === 0 ? undefined : Object.freeze(Object.fromEntries(ordered) as Effects);
+}
+
+/** How long caches may keep what a GET of the procedure's URL answers (option `httpPath`). */
+export interface CacheOptions {
+  /** Seconds, 0 to a year. */
+  readonly maxAgeSeconds: number;
+  /** `public`: caches that several people share may keep it, too. Default `private`. */
+  readonly scope?: 'private' | 'public' | undefined;
+  /** Seconds for which a cache may go on using it while it asks for a new one. Default: none. */
+  readonly staleSeconds?: number | undefined;
+}
+
+/** {@link CacheOptions}, complete. */
+export interface CacheRules {
+  readonly maxAgeSeconds: number;
+  readonly scope: 'private' | 'public';
+  readonly staleSeconds: number;
+}
+
+const longestCache = 366 * 24 * 60 * 60;
+
+const cacheMembers = ['maxAgeSeconds', 'scope', 'staleSeconds'];
+
+/**
+ * @param where begins the message, e.g. `procedure "add"`
+ * @throws RegistrationError
+ */
+export function compileCache(
+  given: CacheOptions | undefined,
+  effects: Effects | undefined,
+  where: string,
+): CacheRules | undefined {
+  if (given === undefined) return undefined;
+  const odd = Object.keys(given).find((name) => !cacheMembers.includes(name));
+  if (odd !== undefined) {
+    throw new RegistrationError(
+      `${where}: option cache has no member ${JSON.stringify(odd)}. Known: ${cacheMembers.join(', ')}${didYouMean(odd, cacheMembers)}`,
+    );
+  }
+  const { maxAgeSeconds, scope = 'private', staleSeconds = 0 } = given;
+  for (const [name, seconds] of Object.entries({ maxAgeSeconds, staleSeconds })) {
+    if (Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= longestCache) continue;
+    throw new RegistrationError(
+      `${where}: option cache.${name} must be a whole number of seconds, 0 to ${longestCache}, got ${String(seconds)}`,
+    );
+  }
+  if (scope !== 'private' && scope !== 'public') {
+    throw new RegistrationError(
+      `${where}: option cache.scope must be 'private' or 'public', got ${String(scope)}`,
+    );
+  }
+  if (effects?.readOnly !== true) {
+    throw new RegistrationError(
+      `${where}: option cache needs effects: { readOnly: true }, since only what is read by GET is kept`,
+    );
+  }
+  return Object.freeze({ maxAgeSeconds, scope, staleSeconds });
 }
 
 /** Whether running a call twice does no harm. */

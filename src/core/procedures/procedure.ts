@@ -13,6 +13,7 @@ import {
 } from './chain.ts';
 import type { Env, HandlerContext, StateOf } from './context.ts';
 import {
+  compileCache,
   compileEffects,
   compileErrors,
   type Effects,
@@ -101,7 +102,8 @@ export interface CompiledOptions {
 
 export function compileOptions(options: unknown, where: string): CompiledOptions {
   assertOptions(options, where);
-  const { tool, group, timeoutMs, maxConcurrency } = options;
+  const { tool, group, timeoutMs, maxConcurrency, httpApi } = options;
+  const effects = compileEffects(options.effects, where);
   if (tool === 'content') toolContent ??= createToolContent();
   return {
     options,
@@ -110,7 +112,9 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
       ...compileReturns(tool === 'content' ? toolContent : options.returns, where),
       stream: compileStream(options, where),
       errors: compileErrors(options.errors, where),
-      effects: compileEffects(options.effects, where),
+      effects,
+      httpApi,
+      cache: compileCache(options.cache, effects, where),
       doc: options.doc ?? null,
       placement: options.placement ?? 'auto',
       tool,
@@ -133,6 +137,9 @@ export function buildProcedure(
   );
   const isStream =
     options.stream !== undefined || options.yields !== undefined || isGeneratorFunction(handler);
+  if (isStream && members.cache !== undefined) {
+    throw new RegistrationError(`${where}: option cache is not for a stream, which no cache keeps`);
+  }
   return Object.freeze({
     ...members,
     ...linkMembers(links),
@@ -191,7 +198,10 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
   name: { valid: isString, expected: 'a string' },
   params: { valid: isSchema, expected: paramsForms },
   returns: resultRule,
-  errors: { valid: isObject, expected: 'an object of errors: { NAME: { code, message, data? } }' },
+  errors: {
+    valid: isObject,
+    expected: 'an object of errors: { NAME: { code, message, data?, status? } }',
+  },
   effects: {
     valid: isObject,
     expected: 'an object: { readOnly?, idempotent?, destructive?, openWorld? }',
@@ -200,6 +210,8 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
     valid: (value) => value === false || value === 'content',
     expected: "false or 'content'",
   },
+  httpApi: { valid: (value) => value === false, expected: 'false, or left out' },
+  cache: { valid: isObject, expected: 'an object: { maxAgeSeconds, scope?, staleSeconds? }' },
   doc: { valid: isString, expected: 'a string' },
   placement: {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',

@@ -1,10 +1,15 @@
 import { isReplica } from '../base/thread-role.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
 import { shown } from './registration.ts';
-import type { Procedure } from './types.ts';
+import type { Procedure, StreamRules } from './types.ts';
 
 /** `subscribe`, alone or as the last word of a name: after `_`, `.`, `/` or `:`. */
 const subscribing = /(^|[_./:])subscribe$/;
+
+interface Streaming {
+  readonly name: string;
+  readonly stream: Pick<StreamRules, 'notification' | 'unsubscribe'> | undefined;
+}
 
 /**
  * The methods of a procedure's subscriptions: as its options say, else by its name. `eth_subscribe` notifies as
@@ -12,7 +17,7 @@ const subscribing = /(^|[_./:])subscribe$/;
  *
  * @returns unsubscribe: the call that ends it, beside `rpc.unsubscribe`; undefined: there is no other
  */
-export function subscriptionNames({ name, stream }: Procedure) {
+export function subscriptionNames({ name, stream }: Streaming) {
   const isSubscribing = subscribing.test(name);
   const base = name.slice(0, -'subscribe'.length);
   return {

@@ -1,6 +1,13 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { Env, HandlerContext } from './context.ts';
-import type { CompiledErrors, Effects, ErrorDeclarations, ErrorTypes } from './declarations.ts';
+import type {
+  CacheOptions,
+  CacheRules,
+  CompiledErrors,
+  Effects,
+  ErrorDeclarations,
+  ErrorTypes,
+} from './declarations.ts';
 import type { Authorize, Link, UseList } from './middleware.ts';
 import type {
   Input,
@@ -87,6 +94,10 @@ export interface ProcedureOptions<
    * Default: a tool whose result is shown as JSON.
    */
   readonly tool?: Tool | undefined;
+  /** `false`: the procedure has no URL of its own where the others have one (option `httpPath`). It does not protect it. */
+  readonly httpApi?: false | undefined;
+  /** How long caches may keep its answers to GET. For `readOnly` procedures that are no streams. Default: not at all. */
+  readonly cache?: CacheOptions | undefined;
   /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -205,6 +216,10 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly effects: Effects | undefined;
   /** See {@link ProcedureOptions.tool}. */
   readonly tool: false | 'content' | undefined;
+  /** See {@link ProcedureOptions.httpApi}. */
+  readonly httpApi: false | undefined;
+  /** undefined: caches keep nothing of it. */
+  readonly cache: CacheRules | undefined;
   readonly isAsync: boolean;
   /**
    * Nothing of this procedure can look at the context of a call, so what a context has of the caller stays where the request

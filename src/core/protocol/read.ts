@@ -7,6 +7,7 @@ import {
   invalidEnvelope,
   isObject,
   largeBatch,
+  largeBody,
   maxNameLength,
   type ReadLimits,
   tooLongBatch,
@@ -54,6 +55,13 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A small body as text, which is all that is kept of it, since its bytes are lent; undefined: it is not UTF-8. */
+export function toSource(body: string | Uint8Array): string | Uint8Array | undefined {
+  if (typeof body === 'string') return body;
+  if (body.byteLength <= largeBody) return decodeUtf8(body);
+  return isUtf8(body) ? body : undefined;
 }
 
 /** Reads a whole body: no call of it runs before all of it is known to be JSON. */

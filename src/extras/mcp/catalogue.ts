@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { clockMs } from '../../core/base/clock.ts';
 import { suggest } from '../../core/base/suggest.ts';
 import { inTurns } from '../../core/base/timer.ts';
+import { DistinctNames, matcherOf, type NameStyle } from '../../core/procedures/names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
 
@@ -19,13 +19,6 @@ export interface Page {
   readonly text: string;
   /** Undefined: it is the last one. */
   readonly nextCursor: string | undefined;
-}
-
-/** Whether a pattern such as `math.*` names a procedure. A star stands for any characters. */
-function matcherOf(pattern: string): (name: string) => boolean {
-  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const expression = new RegExp(`^${parts.join('[^]*')}$`);
-  return (name) => expression.test(name);
 }
 
 /**
@@ -122,49 +115,21 @@ function startOf(cursor: string): number | undefined {
 }
 
 /**
- * Longest name of a tool. The specification allows 128 characters and dots; several hosts that many people use refuse
- * both.
+ * The specification allows dots in a tool's name, which several hosts that many people use refuse. A name that needs no
+ * change stays.
  */
-const longest = 64;
+const toolStyle: NameStyle = {
+  plain: (procedure) => procedure.replace(/[^\w-]/g, '_'),
+  folded: (name) => name,
+};
 
-/** `_` and 8 hexadecimal digits. */
-const markLength = 9;
-
-/** The name that a model calls a procedure by, if no other procedure has the same one. */
-function plainName(procedure: string): string {
-  return procedure.replace(/[^\w-]/g, '_');
-}
-
-function markedName(procedure: string, attempt: number): string {
-  const hash = createHash('sha256').update(attempt === 0 ? procedure : `${procedure} ${attempt}`);
-  return `${plainName(procedure).slice(0, longest - markLength)}_${hash.digest('hex').slice(0, 8)}`;
-}
-
-/**
- * Names for tools, one for each procedure, in their order. A name that needs no change stays. Names that are too long, or
- * that would be the same, get a mark that depends on the procedure's name alone.
- */
+/** Names for tools, one for each procedure, in their order. */
 async function toolNames(procedures: readonly string[]): Promise<string[]> {
-  const own = new Set(procedures);
-  const met = new Set<string>();
-  /** Plain names of several procedures. */
-  const shared = new Set<string>();
-  await inTurns(procedures, perTurn, (procedure) => {
-    const name = plainName(procedure);
-    if (met.has(name)) shared.add(name);
-    else met.add(name);
-  });
+  const distinct = new DistinctNames(toolStyle);
+  await inTurns(procedures, perTurn, (procedure) => distinct.meet(procedure));
   const names: string[] = [];
-  const taken = new Set<string>();
   await inTurns(procedures, perTurn, (procedure) => {
-    let name = plainName(procedure);
-    const isFree = name === procedure || !(shared.has(name) || own.has(name));
-    for (let attempt = 0; name.length > longest || !isFree || taken.has(name); attempt++) {
-      name = markedName(procedure, attempt);
-      if (!taken.has(name) && !own.has(name)) break;
-    }
-    taken.add(name);
-    names.push(name);
+    names.push(distinct.nameOf(procedure));
   });
   return names;
 }

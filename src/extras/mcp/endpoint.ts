@@ -17,7 +17,7 @@ import {
   statusOfService,
 } from '../../server/http/edge/answer.ts';
 import type { Facade, FacadeHead, HttpOptions } from '../../server/http/edge/http-options.ts';
-import { authorityOf } from '../../server/http/edge/request-checks.ts';
+import { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
 import type { McpClient, McpHead } from './message.ts';
 import { type Fault, isFault, type McpAnswer, McpCode } from './protocol.ts';
@@ -65,19 +65,18 @@ const foreignOrigin = mcpRejection(
 export class McpEndpoint implements Facade {
   readonly #server: McpServer;
   readonly #hasHosts: boolean;
-  readonly #origins: ReadonlySet<string>;
+  readonly #origins: TrustedOrigins;
   readonly #preflight = bodyless(204, preflightHeaders);
   readonly #notAllowed: Answer;
 
   constructor(
     path: string,
     server: McpServer,
-    { allowedHosts, corsOrigin }: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
+    options: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
   ) {
     this.#server = server;
-    this.#hasHosts = allowedHosts.length > 0;
-    // `*` lets pages call procedures. Nobody has said that it lets them drive an agent's tools.
-    this.#origins = new Set(corsOrigin === '*' ? [] : corsOrigin);
+    this.#hasHosts = options.allowedHosts.length > 0;
+    this.#origins = new TrustedOrigins(options);
     this.#notAllowed = mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']);
   }
 
@@ -98,13 +97,7 @@ export class McpEndpoint implements Facade {
    */
   refusal({ host, origin }: FacadeHead, isLocal: boolean): Answer | undefined {
     if (!this.#hasHosts && isLocal && !isLocalName(host)) return foreignHost;
-    if (origin === undefined || this.#origins.has(origin)) return undefined;
-    const authority = authorityOf(origin);
-    if (authority === undefined) return foreignOrigin;
-    if (isLocal && isLocalName(authority)) return undefined;
-    // A Host that nobody has verified may be the page's own name.
-    const isVerified = this.#hasHosts || isLocal;
-    return isVerified && authority === host?.toLowerCase() ? undefined : foreignOrigin;
+    return this.#origins.has({ host, origin, isLocal }) ? undefined : foreignOrigin;
   }
 }
 

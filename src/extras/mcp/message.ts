@@ -1,11 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { StreamHost } from '../../core/dispatch/streams/contract.ts';
 import {
   type Envelope,
   type InvalidEnvelope,
   isInvalid,
-  largeBody,
   type ReadLimits,
 } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
@@ -18,7 +16,6 @@ import {
   readExactly,
   stringAt,
 } from '../../core/protocol/exact.ts';
-import { decodeUtf8 } from '../../core/protocol/read.ts';
 import type { GoesToSink, Outcome, ReplySink } from '../../core/protocol/reply.ts';
 import { type Fault, type McpAnswer, McpCode, malformed, metaNames } from './protocol.ts';
 
@@ -67,13 +64,6 @@ const MINUS = 0x2d;
 
 /** A body as it is read here: text if it is small. */
 export type Source = string | Uint8Array;
-
-/** A small body as text, which is all that is kept of it; undefined: it is not UTF-8. */
-export function toSource(body: Source): Source | undefined {
-  if (typeof body === 'string') return body;
-  if (body.byteLength <= largeBody) return decodeUtf8(body);
-  return isUtf8(body) ? body : undefined;
-}
 
 /** What a body holds: a message, or a batch of them. A fault stands for a message that can't be read. */
 export type ReadMessages = Message | Fault | (Message | Fault)[];

@@ -3,6 +3,7 @@ import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
 import type { ReadLimits } from '../../core/protocol/body.ts';
+import { toSource } from '../../core/protocol/read.ts';
 import { type Outcome, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -15,7 +16,6 @@ import {
   notJson,
   readMessages,
   type Source,
-  toSource,
 } from './message.ts';
 import {
   agreedVersion,

@@ -142,6 +142,7 @@ export class RpcApp {
     this.#tellConnections(listening);
     try {
       await dispatcher.ready();
+      await facades.check(this.#log);
       await this.#joinMembers();
     } catch (error) {
       this.#stage = 'failed';
@@ -157,7 +158,6 @@ export class RpcApp {
     }
     const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
-    await facades.warnOfNoTools?.(this.#log);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const address = addressOf(listening, {
       mcpPath: options.mcp?.path,
@@ -185,7 +185,7 @@ export class RpcApp {
     try {
       // What is behind a gateway must be in reach before anybody calls.
       await dispatcher.cluster?.connect();
-      facades = await loadFacades(dispatcher, wanted, site);
+      facades = await loadFacades(dispatcher, wanted, site, wanted.authenticate !== undefined);
     } catch (error) {
       this.#stage = 'failed';
       throw error;
@@ -219,9 +219,15 @@ export class RpcApp {
     const { dispatcher } = this;
     const make = (options: HttpOptions): NodeHandler<Request> =>
       createNodeHandler(dispatcher, options, auth) as NodeHandler<Request>;
-    if (!asksConsole && !dispatcher.config.mcp) return make(http);
+    const { mcp, httpPath } = dispatcher.config;
+    if (!asksConsole && !mcp && httpPath === '') return make(http);
     const site = asksConsole ? { isLocal: false } : undefined;
-    const loading = loadFacades(dispatcher, http, site);
+    const asksWho = auth !== undefined || http.authenticate !== undefined;
+    const loading = loadFacades(dispatcher, http, site, asksWho);
+    // Nobody waits for this: what must not be served as it is declared is served so that it does no harm.
+    loading
+      .then(({ check }) => check(this.#log))
+      .catch((error: unknown) => this.#log.warn({ event: 'http-api' }, messageOf(error)));
     return handlerOf(loading.then(({ served }) => make({ ...http, ...served })));
   }
 
@@ -381,6 +387,7 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
     showsFaults: isDeveloping(config) && config.trustedProxies.length === 0,
     callerHeader: callerHeaderOf(config.fairBy),
     mcp: undefined,
+    api: undefined,
     sharedPort: false,
     console: undefined,
     serves: 'all',

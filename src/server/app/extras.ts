@@ -16,27 +16,50 @@ export interface SiteOptions {
 
 /** What a service serves beside its calls. */
 export interface Facades {
-  readonly served: Pick<HttpOptions, 'mcp' | 'console'>;
+  readonly served: Pick<HttpOptions, 'mcp' | 'api' | 'console'>;
   /** Why the console that was asked for has no page; undefined: it has one, or nobody asked. */
   readonly consoleAbsence: string | undefined;
-  /** Says which patterns of `mcpTools` name no procedure. */
-  readonly warnOfNoTools: ((log: Log) => Promise<void>) | undefined;
+  /**
+   * Once something is served: says which patterns of `mcpTools` and `httpProcedures` name no procedure, and which procedures
+   * have no URL.
+   *
+   * @throws StartupError for a procedure that must not be served as it is declared
+   */
+  readonly check: (log: Log) => Promise<void>;
 }
 
-/** @param site of the console; undefined: nobody asked for it */
+/**
+ * @param site of the console; undefined: nobody asked for it
+ * @param asksWho whether somebody is asked who calls
+ */
 export async function loadFacades(
   dispatcher: Dispatcher,
   http: HttpOptions,
   site: SiteOptions | undefined,
+  asksWho: boolean,
 ): Promise<Facades> {
-  const [mcp, console] = await Promise.all([
-    dispatcher.config.mcp ? loadMcp(dispatcher, http) : undefined,
+  const { mcp: hasMcp, httpPath } = dispatcher.config;
+  const [mcp, api, console] = await Promise.all([
+    hasMcp ? loadMcp(dispatcher, http) : undefined,
+    httpPath === '' ? undefined : loadApi(dispatcher, http, asksWho),
     site && loadConsole(dispatcher, site),
   ]);
   return {
-    served: { mcp: mcp?.served, console: console?.site },
+    served: { mcp: mcp?.served, api: api?.served, console: console?.site },
     consoleAbsence: console?.absence,
-    warnOfNoTools: mcp?.warnOfNoTools,
+    async check(log) {
+      await mcp?.warnOfNoTools(log);
+      await api?.check(log);
+    },
+  };
+}
+
+async function loadApi(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
+  const { checkHttpApi, createHttpApi } = await import('../../extras/openapi/create-api.ts');
+  const facade = createHttpApi(dispatcher, http, asksWho);
+  return {
+    served: { path: dispatcher.config.httpPath, facade },
+    check: (log: Log) => checkHttpApi(facade, log),
   };
 }
 

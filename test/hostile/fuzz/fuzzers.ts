@@ -9,6 +9,7 @@ import type { Fuzzer } from './run.ts';
 import { SchemaWorkFuzzer } from './schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './schemas.ts';
 import { ToolSchemaFuzzer } from './tool-schemas.ts';
+import { UrlFuzzer } from './urls.ts';
 
 interface Kind {
   readonly start: () => Promise<Fuzzer>;
@@ -23,6 +24,7 @@ export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
   mcp: { start: () => McpFuzzer.start(), round: 300 },
+  urls: { start: () => UrlFuzzer.start(), round: 500 },
   nats: {
     start: () => NatsFuzzer.start(),
     round: 100,

@@ -9,9 +9,14 @@ import type { Stage } from '../stage.ts';
 import type { TransportCase } from '../suite.ts';
 
 /** Each message has the one answer that docs/protocol.md gives it, and nothing comes behind it. */
-function exactly(name: string, table: readonly Case[]): TransportCase {
+function exactly(
+  name: string,
+  table: readonly Case[],
+  needs: TransportCase['needs'] = [],
+): TransportCase {
   return {
     name,
+    needs,
     async run(stage) {
       const connection = await stage.connect();
       const sent = table.filter((one) => one.isLarge !== true && stage.subject.carries(one.body));
@@ -26,12 +31,12 @@ function exactly(name: string, table: readonly Case[]): TransportCase {
 
 export const answers: readonly TransportCase[] = [
   exactly('the examples of the specification have their answers', specification),
-  exactly('each id comes back as it was written', ids),
-  exactly('what is no JSON is answered with -32700', syntax),
+  exactly('each id comes back as it was written', ids, ['messages']),
+  exactly('what is no JSON is answered with -32700', syntax, ['messages']),
   exactly('é, ÿ, C1 and wide characters arrive as UTF-8', characters),
-  exactly('text in other encodings is refused', encoding),
-  exactly('depth is limited', depth),
-  exactly('batches are answered in their order', batch),
+  exactly('text in other encodings is refused', encoding, ['messages']),
+  exactly('depth is limited', depth, ['messages']),
+  exactly('batches are answered in their order', batch, ['messages']),
   exactly('errors of procedures are answers', errors),
   {
     name: 'a message that comes in pieces is one message',

@@ -88,6 +88,7 @@ function subject({ name, put, ...server }: WayIn): Subject {
     name,
     ...server,
     can: [
+      'messages',
       'metadata',
       'authenticates',
       'says-nothing',

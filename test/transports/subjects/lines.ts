@@ -8,7 +8,7 @@ import { piecesOf } from './pieces.ts';
 /** The lines of examples/, which its programs serve over stdin and stdout, and over TCP. */
 export const lines: Subject = {
   name: 'lines over TCP (examples/lines.ts)',
-  can: ['reads-on', 'pieces', 'sees-leaving'],
+  can: ['messages', 'reads-on', 'pieces', 'sees-leaving'],
   carries: (message) =>
     !message.includes('\n' as never) && Buffer.from(message).toString().trim() !== '',
   async serve(service, { maxMessageBytes }) {

@@ -200,6 +200,7 @@ export function loopbackSubject(
   return {
     name,
     can: [
+      'messages',
       'metadata',
       'authenticates',
       'says-nothing',

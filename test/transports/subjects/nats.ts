@@ -61,7 +61,7 @@ class NatsCaller implements Connection {
 export function natsEndpoints(server: () => NatsServer): Subject {
   return {
     name: 'NATS (the endpoint rpc)',
-    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
+    can: ['messages', 'metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
     carries: () => true,
     async serve(service, { maxMessageBytes, askWho }) {
       const { url } = server();

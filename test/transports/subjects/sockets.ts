@@ -92,7 +92,7 @@ function subject({ name, put, ...server }: WayIn): Subject {
   return {
     name,
     ...server,
-    can: ['metadata', 'counts-bodies', 'pieces', 'sees-leaving'],
+    can: ['messages', 'metadata', 'counts-bodies', 'pieces', 'sees-leaving'],
     carries: () => true,
     async serve(service, options) {
       const listening = await put(service, optionsOf(options));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { linkMembers } from '../chain.ts';
-import type { Effects, ErrorDeclarations } from '../declarations.ts';
+import type { CacheRules, Effects, ErrorDeclarations } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
 import { type AnyRouter, tableOf } from '../router.ts';
@@ -37,6 +37,8 @@ export interface ErrorSchema {
   readonly message: string;
   /** Absent if the error carries no data. */
   readonly data?: JsonSchema;
+  /** Its HTTP status, where it declares one. */
+  readonly status?: number;
 }
 
 /** What callers of a stream see of it, beside its values. */
@@ -123,8 +125,19 @@ export function fingerprint(router: AnyRouter): string {
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      const tool = procedure.tool ?? null;
-      return [schema, placement, timeoutMs, maxConcurrency, drain, rest, front, tool];
+      const { tool = null, httpApi = null, cache = null } = procedure;
+      return [
+        schema,
+        placement,
+        timeoutMs,
+        maxConcurrency,
+        drain,
+        rest,
+        front,
+        tool,
+        httpApi,
+        cache,
+      ];
     });
   return hashOf(JSON.stringify(facts));
 }
@@ -135,9 +148,9 @@ function hashOf(text: string): string {
 
 function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {
   return Object.fromEntries(
-    Object.entries(declared).map(([name, { code, message, data }]) => [
+    Object.entries(declared).map(([name, { code, message, data, status }]) => [
       name,
-      defined<ErrorSchema>({ code, message, data: data && plainSchema(data) }),
+      defined<ErrorSchema>({ code, message, data: data && plainSchema(data), status }),
     ]),
   );
 }
@@ -178,6 +191,8 @@ export interface ProcedureDescription {
   readonly doc?: string;
   readonly effects?: Effects;
   readonly tool?: false | 'content';
+  readonly httpApi?: false;
+  readonly cache?: CacheRules;
   readonly isAsync: boolean;
   readonly group?: string;
   readonly timeoutMs?: number;
@@ -186,7 +201,12 @@ export interface ProcedureDescription {
 
 export function describeProcedure(procedure: Procedure): ProcedureDescription {
   const { name, params, hasOrder, returns, errors, doc, effects, tool, stream } = procedure;
-  const { isAsync, group, timeoutMs } = procedure;
+  const { isAsync, group, timeoutMs, httpApi, links } = procedure;
+  // A gateway knows who calls, and not whether the answer depends on it.
+  const cache: CacheRules | undefined = procedure.cache && {
+    ...procedure.cache,
+    ...(links.length > 0 ? { scope: 'private' } : {}),
+  };
   return defined<ProcedureDescription>({
     name,
     hasOrder,
@@ -197,6 +217,8 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
     doc: doc ?? undefined,
     effects,
     tool,
+    httpApi,
+    cache,
     group,
     timeoutMs,
     stream: stream && describeStream(stream),
@@ -210,6 +232,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
  */
 export function describedProcedure(description: ProcedureDescription): Procedure {
   const { name, params, returns, errors, doc, effects, tool, timeoutMs, stream } = description;
+  const { httpApi, cache } = description;
   assertName(name, 'a description');
   return Object.freeze({
     name,
@@ -223,6 +246,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     doc: doc ?? null,
     effects,
     tool: tool === false || tool === 'content' ? tool : undefined,
+    httpApi: httpApi === false ? httpApi : undefined,
+    cache,
     isAsync: description.isAsync === true,
     ignoresContext: false,
     placement: 'auto' as const,

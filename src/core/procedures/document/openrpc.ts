@@ -116,7 +116,7 @@ function toDocument(described: readonly Described[], maxIds: number): OpenRpcDoc
 }
 
 /** A registry has no version number, so its version is a hash: it changes exactly when the content changes. */
-function versionOf(content: object): string {
+export function versionOf(content: object): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12);
 }
 

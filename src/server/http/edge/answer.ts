@@ -16,6 +16,8 @@ export interface Answer {
    * clients are answered with them.
    */
   readonly body: string | Uint8Array | undefined;
+  /** Bytes were made for this client alone: while they wait for it, they count in the memory of replies. */
+  readonly isOwn?: boolean;
   /** Whether to close the connection after this reply, since it is not certain where the next request begins. */
   readonly close: boolean;
 }
@@ -104,6 +106,10 @@ export interface BodyHandler {
     scope: RequestScope,
     sink: BodySink,
   ): BodyAnswer | Promise<BodyAnswer> | GoesToSink;
+  /** Headers of a reply beside its type, flat; undefined: none. */
+  readonly lines?: readonly string[] | undefined;
+  /** Whether the reply may be events; undefined: if the request names them. */
+  readonly takesEvents?: boolean | undefined;
   /** Puts the refusals of this edge into the protocol's own words. */
   readonly reword?: ((answer: Answer) => Answer) | undefined;
 }

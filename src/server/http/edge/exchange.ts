@@ -140,10 +140,8 @@ export class Exchange implements BodySink {
    * @returns false: there is no memory for the body; the request is answered
    */
   call(head: RequestHead): boolean {
-    const { service, options, checks, bodyDeadlines, eventStreams } = this.#context;
-    this.facts.take(head);
-    const scope = new RequestScope(this.facts);
-    this.#response.scope = scope;
+    const { service, options, checks, bodyDeadlines } = this.#context;
+    const scope = this.#begin(head);
     const { isChunked } = head;
     const body = isChunked
       ? new ChunkedBody(service.bodyMemory, options.maxBodyBytes, checks, scope)
@@ -153,18 +151,34 @@ export class Exchange implements BodySink {
       return false;
     }
     this.#body = body;
-    this.#closes = head.closes;
     scope.body = body.lease;
-    if (this.span !== undefined) scope.trace = this.span.calls;
-    if (head.acceptsEvents) {
-      this.#events = new EventStream(eventStreams, scope);
-      scope.streams = this.#events;
-    }
     const length = isChunked ? 0 : head.contentLength;
     this.dueAt = scope.receivedAt + transferTimeoutMs(length, options.bodyTimeoutMs);
     bodyDeadlines.add(this);
     this.#response.readBody(isChunked);
     return true;
+  }
+
+  /** Begins a call that has no body. Its scope may be told who calls; then `run` makes it. */
+  callWithoutBody(head: RequestHead): void {
+    this.#begin(head);
+  }
+
+  run(): void {
+    this.#handle(noBytes);
+  }
+
+  #begin(head: RequestHead): RequestScope {
+    this.facts.take(head);
+    const scope = new RequestScope(this.facts);
+    this.#response.scope = scope;
+    this.#closes = head.closes;
+    if (this.span !== undefined) scope.trace = this.span.calls;
+    if (this.handler.takesEvents ?? head.acceptsEvents) {
+      this.#events = new EventStream(this.#context.eventStreams, scope);
+      scope.streams = this.#events;
+    }
+    return scope;
   }
 
   /** @param chunk lent until this returns */
@@ -343,9 +357,11 @@ export class Exchange implements BodySink {
       this.answer(reply);
       return;
     }
-    const limit = rateLimitLines(response.scope?.rateNotice);
+    const { lines: own } = this.handler;
+    const rate = rateLimitLines(response.scope?.rateNotice);
+    const limit = own === undefined ? rate : [...own, ...rate];
     if (this.#events?.isOpen === true) {
-      const lines = [...eventStreamLines, ...this.#cors.lines, ...limit];
+      const lines = [...eventStreamLines, ...this.#cors.lines, ...rate];
       this.#events.start(response.events(this.#events), lines, () => this.span?.answered(200));
     } else if (reply === undefined) {
       this.span?.answered(204);

@@ -1,6 +1,7 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Config } from '../../../core/config/config.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
+import type { Document } from '../../../core/dispatch/service.ts';
 import type { Denial } from '../../../core/dispatch/share.ts';
 import type { Answer, BodyHandler } from './answer.ts';
 
@@ -13,6 +14,8 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   readonly sharedPort: boolean;
   /** The path at which MCP is served, and what serves it; undefined: nowhere. */
   readonly mcp: { readonly path: string; readonly facade: Facade } | undefined;
+  /** The path below which each procedure has a URL, and what serves them; undefined: none has one. */
+  readonly api: { readonly path: string; readonly facade: Api } | undefined;
   /** What is served below `/console/`; undefined: nothing. */
   readonly console: ConsoleSite | undefined;
   readonly serves: Serves;
@@ -103,4 +106,42 @@ export interface Facade {
    * @param isLocal whether only this machine can reach the server
    */
   refusal(head: FacadeHead, isLocal: boolean): Answer | undefined;
+}
+
+/** A request below `httpPath`, as its server has read it. */
+export interface ApiRequest {
+  /** In capitals. */
+  readonly method: string;
+  /** What stands behind `httpPath` and its slash, as it was sent. */
+  readonly name: string;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** Whether only this machine can reach the server. */
+  readonly isLocal: boolean;
+  readonly contentType: string | undefined;
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** A body of at least a byte follows, or chunks do. */
+  readonly hasBody: boolean;
+  /** A browser goes to this URL from a page of another site: somebody has followed a link. */
+  readonly isCrossSiteVisit: boolean;
+  /** Somebody is asked who calls. */
+  readonly asksWho: boolean;
+}
+
+/** Answers one request below `httpPath`. */
+export interface ApiExchange extends BodyHandler {
+  /** What is answered before anybody is asked who calls, and before a body is read; undefined: it is a call. */
+  early(): Answer | undefined;
+}
+
+/** The procedures as plain HTTP: one URL for each. */
+export interface Api {
+  begin(request: ApiRequest): ApiExchange;
+  /** Whether a procedure has this URL. @param name as in {@link ApiRequest} */
+  has(name: string): boolean;
+  /** The OpenAPI document; undefined while there is none: the service starts, or has ended. */
+  document(): Document | undefined;
 }

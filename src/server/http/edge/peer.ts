@@ -167,7 +167,7 @@ const backslash = 0x5c;
  *
  * @param separator one character
  */
-function* elementsFromEnd(list: string, separator: string): Generator<string | undefined> {
+export function* elementsFromEnd(list: string, separator: string): Generator<string | undefined> {
   const separates = separator.charCodeAt(0);
   let end = list.length;
   let isQuoted = false;

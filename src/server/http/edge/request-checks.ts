@@ -26,7 +26,7 @@ function isBlank(unit: number): boolean {
 /**
  * Whether the type is one of the three that are accepted. Any parameters are allowed, but a charset must be UTF-8.
  */
-function isJsonContentType(value: string | undefined): boolean {
+export function isJsonContentType(value: string | undefined): boolean {
   if (value === 'application/json') return true;
   if (value === undefined) return false;
   const [type = '', ...parameters] = value.toLowerCase().split(';');
@@ -152,15 +152,24 @@ export class Checks {
     return undefined;
   }
 
-  /** For a call (POST on the path); includes `framing` and `host`. The body of a call alone may come in chunks. */
+  /** For a call (POST on the path); includes `body` and `content`. */
   call(head: RequestHead): Answer | undefined {
+    const sized = this.body(head);
+    if (sized !== undefined) return sized;
+    return isJsonContentType(head.contentType) ? this.content(head) : unsupportedType;
+  }
+
+  /** For a request whose body is read; includes `framing` and `host`. The body of a call alone may come in chunks. */
+  body(head: RequestHead): Answer | undefined {
     const { isChunked } = head;
     const unsound = (isChunked ? this.#headers(head) : this.framing(head)) ?? this.host(head);
     if (unsound !== undefined) return unsound;
     if (!isChunked && head.contentLength === -1) return lengthRequired;
-    const sized = isChunked ? undefined : this.bodyLength(head.contentLength);
-    if (sized !== undefined) return sized;
-    if (!isJsonContentType(head.contentType)) return unsupportedType;
+    return isChunked ? undefined : this.bodyLength(head.contentLength);
+  }
+
+  /** What the headers say of a body of any type. */
+  content(head: RequestHead): Answer | undefined {
     if (!isPlainEncoding(head.contentEncoding)) return unsupportedEncoding;
     return this.timeout(head);
   }

@@ -1,6 +1,7 @@
+import { openApiPath } from '../../../core/config/config.ts';
 import type { Verdict } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import type { DocumentFormat, Service } from '../../../core/dispatch/service.ts';
+import type { Document, DocumentFormat, Service } from '../../../core/dispatch/service.ts';
 import { cappedReply, type Outcome } from '../../../core/protocol/reply.ts';
 import {
   type Answer,
@@ -34,6 +35,8 @@ import { HttpSpan } from './span.ts';
 export type Target =
   | 'rpc'
   | 'mcp'
+  | 'api'
+  | 'openapi'
   | 'healthz'
   | 'readyz'
   | 'metrics'
@@ -49,6 +52,8 @@ export interface Asked {
   readonly method: string;
   /** As the client asked for it, without the query. */
   readonly path: string;
+  /** What stands behind `httpPath` and its slash, as it was sent; undefined: the path is not below it. */
+  readonly name?: string | undefined;
   /** Without its question mark. */
   readonly query: string;
   readonly scheme: Scheme;
@@ -66,6 +71,11 @@ export function isConsole(target: Target): boolean {
   return target === 'console' || target === 'figures';
 }
 
+/** Whether procedures are called there. */
+export function takesCalls(target: Target): boolean {
+  return target === 'rpc' || target === 'mcp' || target === 'api';
+}
+
 /** The content type of Prometheus's text format. */
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 const consoleFolder = '/console/';
@@ -75,7 +85,7 @@ const getOnly = rejection(405, 'use GET', readOnly);
 const notReady = rejection(503, 'the service is starting or stopping, try again');
 const unknownFormat = rejection(
   400,
-  'format must be openrpc; leave it out for the introspection document',
+  'format must be openrpc, or openapi where httpPath is set; leave it out for the introspection document',
 );
 const notLocal = rejection(
   403,
@@ -119,9 +129,14 @@ export class RequestHandler {
 
   /** @param url the path, without the query */
   targetOf(url: string): Target {
-    const { path, mcp, serves, console: site, health } = this.context.options;
+    const options = this.context.options;
+    const { path, mcp, api, serves, introspection, console: site, health } = options;
     if (url === path && serves !== 'operations') return 'rpc';
     if (url === mcp?.path && serves !== 'operations') return 'mcp';
+    if (api !== undefined && serves !== 'operations') {
+      if (this.nameIn(url) !== undefined) return 'api';
+      if (url === openApiPath && introspection) return 'openapi';
+    }
     if (site !== undefined) {
       if (url === '/') return 'root';
       if (url === '/console' || url.startsWith(consoleFolder)) {
@@ -136,23 +151,34 @@ export class RequestHandler {
     return 'none';
   }
 
+  /** The name in the URL of a procedure; undefined: the URL is none. @param url the path, without the query */
+  nameIn(url: string): string | undefined {
+    const httpPath = this.context.options.api?.path;
+    if (httpPath === undefined || !url.startsWith(httpPath)) return undefined;
+    return url[httpPath.length] === '/' ? url.slice(httpPath.length + 1) : undefined;
+  }
+
   /** What serves a target by another protocol than JSON-RPC. A facade has a target in `targetOf`, and its line here. */
   #facadeOf(target: Target): Facade | undefined {
     return target === 'mcp' ? this.context.options.mcp?.facade : undefined;
   }
 
   /** Begins a request, whose answer `call`, `answer` or an upgrade gives. */
-  begin(response: Responder, { target, method, path, scheme }: Asked): Exchange {
+  begin(response: Responder, { target, method, path, name, scheme }: Asked): Exchange {
     const { head } = this;
     const { service, options } = this.context;
     const cors = isConsole(target) ? noCors : this.#cors(head.origin);
     const exchange = new Exchange(this.context, response, head, cors, method === 'HEAD');
     const { tracing } = service;
-    if (tracing === undefined || (target !== 'rpc' && target !== 'mcp')) return exchange;
+    if (tracing === undefined || !takesCalls(target)) return exchange;
     const { remoteAddress } = exchange.facts;
     const { traceparent, tracestate } = head;
     // Undefined for any other path: a framework's router may have chosen this handler by a pattern.
-    const route = path === options.path || path === options.mcp?.path ? path : undefined;
+    const isRoute =
+      path === options.path ||
+      path === options.mcp?.path ||
+      (name !== undefined && options.api?.facade.has(name) === true);
+    const route = isRoute ? path : undefined;
     const request = { method, path, route, scheme, remoteAddress, traceparent, tracestate };
     exchange.span = new HttpSpan(tracing, request);
     return exchange;
@@ -163,9 +189,11 @@ export class RequestHandler {
    *
    * @returns whether the body is read; otherwise the request is answered
    */
-  call(exchange: Exchange, { target, path, isLocal }: Asked, askWho?: AskWho): boolean {
+  call(exchange: Exchange, asked: Asked, askWho?: AskWho): boolean {
     const { head } = this;
     const { checks } = this.context;
+    const { target, path, isLocal } = asked;
+    if (target === 'api') return this.#callUrl(exchange, asked, askWho);
     const facade = this.#facadeOf(target);
     if (facade !== undefined) exchange.handler = facade.handler(head);
     const refused = checks.call(head) ?? facade?.refusal(head, isLocal);
@@ -180,11 +208,61 @@ export class RequestHandler {
     return true;
   }
 
+  /**
+   * A request to the URL of a procedure, by any method.
+   *
+   * @returns whether the body is read; otherwise the request is answered, or is a call without a body
+   */
+  #callUrl(exchange: Exchange, asked: Asked, askWho: AskWho | undefined): boolean {
+    const { head } = this;
+    const { options, checks } = this.context;
+    const { method, path, name = '', query, isLocal } = asked;
+    const { contentType, accept, ifNoneMatch, host, origin, fetchSite, fetchMode } = head;
+    const isPost = method === 'POST';
+    // Without a length and without chunks a request has no body (RFC 9112, 6.3).
+    if (isPost && head.contentLength === -1 && head.transferEncoding === undefined) {
+      head.contentLength = 0;
+    }
+    // A query may be as long as headers.
+    head.bytes += query.length;
+    const call = options.api?.facade.begin({
+      method,
+      name,
+      query,
+      host,
+      origin,
+      isLocal,
+      contentType,
+      accept,
+      ifNoneMatch,
+      hasBody: head.isChunked || head.contentLength > 0,
+      isCrossSiteVisit: fetchSite === 'cross-site' && fetchMode === 'navigate',
+      asksWho: askWho !== undefined || options.authenticate !== undefined,
+    });
+    if (call !== undefined) exchange.handler = call;
+    const unsound = isPost ? checks.body(head) : (checks.framing(head) ?? checks.host(head));
+    const answer = unsound ?? call?.early() ?? checks.content(head);
+    if (answer !== undefined) {
+      exchange.answer(answer);
+      return false;
+    }
+    if (!isPost) exchange.callWithoutBody(head);
+    else if (!exchange.call(head)) return false;
+    const verdict = this.ask(exchange, method, path, askWho);
+    if (verdict !== undefined && exchange.scope !== undefined) exchange.scope.verdict = verdict;
+    if (!isPost) exchange.run();
+    return isPost;
+  }
+
   /** Any other request. */
   answer(exchange: Exchange, asked: Asked, askWho?: AskWho): void {
     const { head } = this;
     const { service, options, checks } = this.context;
     const { target, method, path, isLocal } = asked;
+    if (target === 'api') {
+      this.#callUrl(exchange, asked, askWho);
+      return;
+    }
     const isHealth = target === 'healthz' || target === 'readyz';
     const facade = this.#facadeOf(target);
     const refused =
@@ -202,7 +280,8 @@ export class RequestHandler {
     const { ifNoneMatch } = head;
     const answer = () => facade?.answer(method) ?? this.#answer(asked, ifNoneMatch);
     // Asked about what says something about the procedures. A preflight has no credentials.
-    const saysMuch = target === 'figures' || (options.introspection && target === 'rpc');
+    const saysMuch =
+      target === 'figures' || target === 'openapi' || (options.introspection && target === 'rpc');
     const isRead = method === 'GET' || method === 'HEAD';
     const verdict = saysMuch && isRead ? this.ask(exchange, method, path, askWho) : undefined;
     if (verdict === undefined) exchange.answerOnce(answer);
@@ -238,6 +317,7 @@ export class RequestHandler {
         return isRead ? bodyless(307, ['location', 'console/']) : this.#onlyPages;
       case 'none':
       case 'mcp':
+      case 'api':
         return this.#notFound;
     }
     if (!isRead) return getOnly;
@@ -246,6 +326,8 @@ export class RequestHandler {
         return this.#metrics();
       case 'figures':
         return site?.figures?.() ?? this.#notFound;
+      case 'openapi':
+        return this.#openApi(ifNoneMatch);
       case 'console':
         return this.#page(asked, ifNoneMatch);
       case 'healthz':
@@ -259,15 +341,14 @@ export class RequestHandler {
 
   #introspect({ query }: Asked, ifNoneMatch: string | undefined): Answer {
     const format = formatOf(query);
+    if (format === 'openapi') return this.#openApi(ifNoneMatch);
     if (format === undefined) return unknownFormat;
-    const document = this.context.service.introspect(format);
-    if (document === undefined) return notReady;
-    const etag = `"${document.version}"`;
-    // no-cache: caches keep the document but ask for it each time, since a reload changes it.
-    const headers = ['etag', etag, 'cache-control', 'no-cache'];
-    return matchesEtag(ifNoneMatch, etag)
-      ? bodyless(304, headers)
-      : jsonAnswer(200, document.bytes, headers);
+    return documentAnswer(this.context.service.introspect(format), ifNoneMatch);
+  }
+
+  #openApi(ifNoneMatch: string | undefined): Answer {
+    const { api } = this.context.options;
+    return api === undefined ? unknownFormat : documentAnswer(api.facade.document(), ifNoneMatch);
   }
 
   async #metrics(): Promise<Answer> {
@@ -289,10 +370,21 @@ export class RequestHandler {
 }
 
 /** The format that the query of a GET asks for. Other parameters are ignored, since they are not this service's. */
-function formatOf(query: string): DocumentFormat | undefined {
+function formatOf(query: string): DocumentFormat | 'openapi' | undefined {
   const [format, second] = new URLSearchParams(query).getAll('format');
   if (format === undefined) return 'tandem';
-  return format === 'openrpc' && second === undefined ? format : undefined;
+  const isKnown = format === 'openrpc' || format === 'openapi';
+  return isKnown && second === undefined ? format : undefined;
+}
+
+function documentAnswer(document: Document | undefined, ifNoneMatch: string | undefined): Answer {
+  if (document === undefined) return notReady;
+  const etag = `"${document.version}"`;
+  // no-cache: caches keep the document but ask for it each time, since a reload changes it.
+  const headers = ['etag', etag, 'cache-control', 'no-cache'];
+  return matchesEtag(ifNoneMatch, etag)
+    ? bodyless(304, headers)
+    : jsonAnswer(200, document.bytes, headers);
 }
 
 /**

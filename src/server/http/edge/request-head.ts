@@ -42,6 +42,9 @@ export class RequestHead {
   origin: string | undefined;
   accept: string | undefined;
   ifNoneMatch: string | undefined;
+  /** Where a browser's request comes from, and what for (https://w3c.github.io/webappsec-fetch-metadata). */
+  fetchSite: string | undefined;
+  fetchMode: string | undefined;
   /** Milliseconds of `rpc-timeout-ms`; NaN: not a positive integer; undefined: not sent. */
   timeoutMs: number | undefined;
   /** Whether the client wants the connection closed. As in uWebSockets.js, any value of five letters says so. */
@@ -98,6 +101,8 @@ export class RequestHead {
     this.origin = undefined;
     this.accept = undefined;
     this.ifNoneMatch = undefined;
+    this.fetchSite = undefined;
+    this.fetchMode = undefined;
     this.timeoutMs = undefined;
     this.closes = false;
     this.traceparent = undefined;
@@ -128,9 +133,7 @@ export class RequestHead {
    * a range without thinking of streams.
    */
   get acceptsEvents(): boolean {
-    if (this.accept === undefined) return false;
-    const [range, parameters = ''] = eventRange.exec(this.accept) ?? [];
-    return range !== undefined && !noWeight.test(parameters);
+    return namesEvents(this.accept);
   }
 
   /** What proxies say of the caller; undefined: no proxy is trusted. */
@@ -194,6 +197,10 @@ export class RequestHead {
           this.contentLength = this.contentLength === -1 ? digits(value) : Number.NaN;
         } else if (name === 'rpc-timeout-ms') {
           this.timeoutMs = this.timeoutMs === undefined ? parseTimeout(value) : Number.NaN;
+        } else if (name === 'sec-fetch-site') {
+          this.fetchSite = join(this.fetchSite, value);
+        } else if (name === 'sec-fetch-mode') {
+          this.fetchMode = join(this.fetchMode, value);
         }
         break;
       case 16:
@@ -258,6 +265,13 @@ function join(before: string | undefined, value: string): string {
 }
 
 export const eventStreamType = 'text/event-stream';
+
+/** See {@link RequestHead.acceptsEvents}. */
+export function namesEvents(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const [range, parameters = ''] = eventRange.exec(accept) ?? [];
+  return range !== undefined && !noWeight.test(parameters);
+}
 
 const eventRange = /(?:^|,)[ \t]*text\/event-stream[ \t]*(;[^,]*)?(?:,|$)/i;
 

@@ -10,7 +10,7 @@ import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.t
 import type { Exchange, ExchangeContext, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { type Asked, RequestHandler, type Target } from '../edge/request-handler.ts';
+import { type Asked, RequestHandler, type Target, takesCalls } from '../edge/request-handler.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import {
@@ -20,6 +20,7 @@ import {
   type MountedRequest,
   mountedOptions,
   mountedTarget,
+  nameOf,
   parsedBody,
   queryOf,
   readHead,
@@ -86,6 +87,7 @@ export function createHandler(
       target,
       method,
       path: fullPathOf(req),
+      name: target === 'api' ? nameOf(mount, requests) : undefined,
       query: queryOf(req.url),
       scheme: schemeOf(req.socket),
       isLocal: isLocal(mount),
@@ -94,7 +96,7 @@ export function createHandler(
     const response = new NodeResponse(context, connection, mount);
     const exchange = requests.begin(response, asked);
     const askWho = auth && (() => auth(mount.request, exchange.facts.showsFaults));
-    if (method !== 'POST' || (target !== 'rpc' && target !== 'mcp')) {
+    if (method !== 'POST' || !takesCalls(target)) {
       requests.answer(exchange, asked, askWho);
       return;
     }
@@ -280,8 +282,9 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
     if (!this.isDone) write();
   }
 
-  answer({ status, headers, body, close }: Answer, cors: CorsLines): void {
-    this.#write(status, [...headers, ...cors.lines], body, close, typeof body !== 'string');
+  answer({ status, headers, body, close, isOwn = false }: Answer, cors: CorsLines): void {
+    const isShared = typeof body !== 'string' && !isOwn;
+    this.#write(status, [...headers, ...cors.lines], body, close, isShared);
   }
 
   reply(reply: string | Uint8Array, cors: CorsLines, limit: readonly string[]): void {

@@ -104,12 +104,20 @@ export function mountedOptions(options: HttpOptions, asksOther: boolean): HttpOp
  */
 export function mountedTarget({ req, routed }: Mount, requests: RequestHandler): Target {
   const dressed: Dressed = req;
+  const asked = toMountTarget(requests.targetOf(pathOf(dressed.originalUrl)));
+  // Of `app.use('/api', handler)` the url is a name alone, and a procedure may be called healthz.
+  if (asked === 'api' || asked === 'openapi') return asked;
   const own = toMountTarget(requests.targetOf(pathOf(req.url)));
   if (own !== 'none') return own;
-  const asked = toMountTarget(requests.targetOf(pathOf(dressed.originalUrl)));
   // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.
   if (routed && asked !== 'mcp' && !isConsole(asked)) return 'rpc';
   return asked;
+}
+
+/** The name in the URL of a procedure, wherever the handler was mounted. */
+export function nameOf({ req }: Mount, requests: RequestHandler): string | undefined {
+  const { originalUrl }: Dressed = req;
+  return requests.nameIn(pathOf(originalUrl)) ?? requests.nameIn(pathOf(req.url));
 }
 
 /** `/` is the page of whoever mounts the handler. */

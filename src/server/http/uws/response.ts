@@ -159,10 +159,10 @@ export class UwsResponse implements Responder {
   answer(answer: Answer, cors: CorsLines, isHead: boolean): void {
     const { res, isLast } = this;
     const { status, headers, body } = answer;
-    res.writeStatus(`${status} ${STATUS_CODES[status]}`);
+    res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
     writeLines(res, headers);
     writeLines(res, cors.lines);
-    if (body !== undefined && (answer.close || isLast)) {
+    if (typeof body === 'string' && (answer.close || isLast)) {
       // The reply keeps its body even for HEAD, since nothing is read behind it.
       this.#endAndClose(body.toString().padEnd(overfull));
       return;
@@ -173,7 +173,7 @@ export class UwsResponse implements Responder {
       if (body !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(body)));
       this.#endBodiless();
     } else {
-      this.#write(body, typeof body !== 'string');
+      this.#write(body, typeof body !== 'string' && answer.isOwn !== true);
     }
   }
 

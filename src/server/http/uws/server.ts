@@ -59,7 +59,7 @@ export class UwsServer extends ListeningServer {
 
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     super(tls === undefined ? 'http' : 'https', options);
-    const { path, mcp, serves, webSocket, maxConnections } = options;
+    const { path, mcp, api, serves, webSocket, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
     // Without a limit of replies: a reply cannot be corked in the handler of another request.
@@ -76,6 +76,7 @@ export class UwsServer extends ListeningServer {
     if (serves !== 'operations') {
       this.#takeCalls('rpc', path);
       if (mcp !== undefined) this.#takeCalls('mcp', mcp.path);
+      if (api !== undefined) app.post(`${api.path}/*`, (res, req) => this.#call(res, req));
       if (webSocket) {
         takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
       }
@@ -138,13 +139,15 @@ export class UwsServer extends ListeningServer {
     this.#app.post(path, (res, req) => this.#call(res, req, asked));
   }
 
-  #call(res: HttpResponse, req: HttpRequest, asked: Asked): void {
+  /** @param known of a path that is one route */
+  #call(res: HttpResponse, req: HttpRequest, known?: Asked): void {
     const response = new UwsResponse(this.#replies, res);
     const { head } = this.#requests;
     req.forEach(head.reset().add);
     const { isChunked } = head;
     // Behind chunks nothing is certain.
     response.isLast = isChunked;
+    const asked = known ?? this.#askedBy(req);
     const exchange = this.#requests.begin(response, asked);
     if (!this.#requests.call(exchange, asked) || !isChunked) return;
     // The next handler, which is that of all routes, is called at once, with another object for the same response.
@@ -167,21 +170,26 @@ export class UwsServer extends ListeningServer {
     const requests = this.#requests;
     const { head } = requests;
     req.forEach(head.reset().add);
+    const asked = this.#askedBy(req);
+    const exchange = requests.begin(response, asked);
+    const isUpgrade = this.#options.webSocket && asked.target === 'rpc' && asked.method === 'GET';
+    if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
+    else requests.answer(exchange, asked);
+  }
+
+  #askedBy(req: HttpRequest): Asked {
     const path = req.getUrl();
-    const target = requests.targetOf(path);
-    const asked: Asked = {
+    const target = this.#requests.targetOf(path);
+    return {
       target,
       method: req.getCaseSensitiveMethod(),
       path,
+      name: target === 'api' ? this.#requests.nameIn(path) : undefined,
       query: req.getQuery() ?? '',
       scheme: this.scheme,
       isLocal: this.isLocal,
       acceptEncoding: target === 'console' ? req.getHeader('accept-encoding') : undefined,
     };
-    const exchange = requests.begin(response, asked);
-    const isUpgrade = this.#options.webSocket && target === 'rpc' && asked.method === 'GET';
-    if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
-    else requests.answer(exchange, asked);
   }
 
   /** @param socket undefined: the request has no key, and is refused for that */

@@ -1,0 +1,391 @@
+import { suggest } from '../../core/base/suggest.ts';
+import type { RequestScope } from '../../core/dispatch/scope.ts';
+import type { Document, ServedProcedures, Service } from '../../core/dispatch/service.ts';
+import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import {
+  type GoesToSink,
+  goesToSink,
+  type Outcome,
+  type Reply,
+  type ReplySink,
+} from '../../core/protocol/reply.ts';
+import {
+  type Answer,
+  type BodyAnswer,
+  type BodySink,
+  bodyless,
+  rateLimitLines,
+} from '../../server/http/edge/answer.ts';
+import type { Api, ApiExchange, ApiRequest } from '../../server/http/edge/http-options.ts';
+import type { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
+import { EventStream } from '../../server/http/event-stream/event-stream.ts';
+import { acceptPost, type BodyKind, bodyKindOf } from './accept.ts';
+import { isBodyFault, type Json, withBody, withMembers } from './body.ts';
+import { type Operation, Operations } from './operation.ts';
+import { Problems } from './problem.ts';
+import { readQuery } from './query.ts';
+import { resultAnswer, uncached } from './result.ts';
+import { eventFormat, HeadOfStream, headOfStream, wantsEvents } from './stream.ts';
+
+/** The operations of one state of the service. */
+interface Known {
+  readonly served: ServedProcedures;
+  readonly operations: Operations;
+  document: Document | undefined;
+}
+
+export interface HttpApiOptions {
+  /** Which procedures are offered: names, `math.*`; empty: all. */
+  readonly procedures: readonly string[];
+  /** Whether somebody is asked who calls. */
+  readonly asksWho: boolean;
+  /** What `authenticate` looks at: `bearer`, `basic`, `header:X-Api-Key`, `cookie:NAME`. */
+  readonly auth: string;
+  /** Names of request headers that procedures may see, in any case. */
+  readonly forwardHeaders: readonly string[];
+  /** Names, in lower case, of request headers that pages may send beside those that are read here. */
+  readonly corsHeaders: readonly string[];
+  /** Whose pages may send what a browser asks nobody about. */
+  readonly origins: TrustedOrigins;
+  /** Most levels of a JSON-RPC request. */
+  readonly maxDepth: number;
+  /** Makes the OpenAPI document. */
+  readonly documentOf: (operations: Operations) => Document;
+}
+
+/**
+ * The procedures of a service as plain HTTP: one URL for each. It turns a request into a call of JSON-RPC and its reply into
+ * an answer, so that everything between the two is the service's own. It keeps nothing between two requests.
+ */
+export class HttpApi implements Api {
+  readonly service: Service;
+  readonly options: HttpApiOptions;
+  readonly problems: Problems;
+  /** The request headers that say who calls, and those that procedures see: what is kept for one is not for others. */
+  readonly vary: readonly string[];
+  readonly #preflightHeaders: string;
+  #known: Known | undefined;
+
+  constructor(service: Service, options: HttpApiOptions) {
+    const { auth, asksWho, forwardHeaders, corsHeaders } = options;
+    this.service = service;
+    this.options = options;
+    this.problems = new Problems(auth === 'basic' ? basicChallenge : 'Bearer');
+    const header = /^header:(.*)$/.exec(auth)?.[1]?.toLowerCase();
+    const who = asksWho
+      ? ['authorization', 'cookie', ...(header === undefined ? [] : [header])]
+      : [];
+    this.vary = [...new Set([...who, ...forwardHeaders.map((name) => name.toLowerCase())])];
+    this.#preflightHeaders = [...new Set([...ownHeaders, ...corsHeaders])].join(', ');
+  }
+
+  begin(request: ApiRequest): ApiCall {
+    return new ApiCall(this, request);
+  }
+
+  /** The procedures that have URLs; a promise while the service starts; undefined: it has ended. */
+  operations(): Operations | undefined | Promise<Operations | undefined> {
+    const served = this.service.served();
+    return served instanceof Promise
+      ? served.then((procedures) => procedures && this.#knownOf(procedures).operations)
+      : served && this.#knownOf(served).operations;
+  }
+
+  /** See {@link Api.document}. */
+  document(): Document | undefined {
+    const served = this.service.served();
+    if (served === undefined || served instanceof Promise) return undefined;
+    const known = this.#knownOf(served);
+    known.document ??= this.options.documentOf(known.operations);
+    return known.document;
+  }
+
+  /** The answer to a preflight. @param allow the methods of the path */
+  preflight(allow: string): Answer {
+    return bodyless(204, [
+      'allow',
+      allow,
+      'access-control-allow-methods',
+      allow,
+      'access-control-allow-headers',
+      this.#preflightHeaders,
+      'access-control-expose-headers',
+      'etag, retry-after, ratelimit, ratelimit-policy',
+      'access-control-max-age',
+      '86400',
+    ]);
+  }
+
+  /** @param operations among which a similar name is looked for; undefined: none is told */
+  notFound(name: string, operations: Operations | undefined): Answer {
+    const didYouMean = operations && suggest(name, operations.procedures.keys());
+    // Longer names than any procedure may have are not sent back.
+    const method = name.slice(0, maxNameLength);
+    const data = didYouMean === undefined ? { method } : { method, didYouMean };
+    return this.problems.of(404, ErrorCode.MethodNotFound, data);
+  }
+
+  /** Whether the URL is that of a procedure: spans of others have no route, since callers could make any number of them. */
+  has(name: string): boolean {
+    return this.#known?.operations.procedures.has(name) === true;
+  }
+
+  #knownOf(served: ServedProcedures): Known {
+    let known = this.#known;
+    if (known?.served.table !== served.table || known.served.version !== served.version) {
+      const { procedures, asksWho } = this.options;
+      const operations = new Operations(served.table, procedures, asksWho);
+      known = { served, operations, document: undefined };
+      this.#known = known;
+    }
+    return known;
+  }
+}
+
+/** RFC 7617 asks for a realm: it names what the password is for. */
+const basicChallenge = 'Basic realm="tandem-rpc", charset="UTF-8"';
+
+/** The request headers that every page may send, since they are read. */
+const ownHeaders = [
+  'content-type',
+  'authorization',
+  'if-none-match',
+  'traceparent',
+  'rpc-timeout-ms',
+];
+
+type Answered = BodyAnswer | Promise<BodyAnswer> | GoesToSink;
+/** An answer that goes to no sink. */
+type Returned = BodyAnswer | Promise<BodyAnswer>;
+
+/** How the service's reply to a call begins: its id is always 1, since nobody sees it. */
+const resultHead = '{"jsonrpc":"2.0","id":1,"result":';
+const errorName = '"error":';
+
+/**
+ * One request below `httpPath`, from its head to its answer:
+ *
+ *     early     what is answered whoever calls: a method, a content type, an origin that is not taken
+ *     handle    asks who calls; reads the params of the query or of the body; has the service call the procedure
+ *     #answer   writes the reply as a result, as bytes, or as a problem
+ */
+class ApiCall implements ApiExchange, ReplySink {
+  readonly lines = uncached;
+  readonly reword: (answer: Answer) => Answer;
+  readonly #api: HttpApi;
+  readonly #request: ApiRequest;
+  /** Percent-decoded; undefined: it can't be. */
+  readonly #name: string | undefined;
+  /** Once it is known, and the request keeps to its rules. */
+  #operation: Operation | undefined;
+  #bodyKind: BodyKind = 'json';
+  #scope: RequestScope | undefined;
+  #sink: BodySink | undefined;
+
+  constructor(api: HttpApi, request: ApiRequest) {
+    this.#api = api;
+    this.#request = request;
+    this.#name = decoded(request.name);
+    this.reword = api.problems.reword;
+  }
+
+  get takesEvents(): boolean {
+    const { method } = this.#request;
+    // While the service starts, nobody knows what the procedure is.
+    const operation = this.#operation;
+    return (
+      method !== 'HEAD' && (operation === undefined || wantsEvents(operation, this.#request.accept))
+    );
+  }
+
+  early(): Answer | undefined {
+    const { problems } = this.#api;
+    if (this.#name === undefined) {
+      const reason = 'the path is not percent-encoded UTF-8';
+      return problems.of(400, ErrorCode.InvalidRequest, { reason });
+    }
+    const operations = this.#api.operations();
+    if (operations instanceof Promise) {
+      return this.#request.method === 'OPTIONS' ? this.#api.preflight(everyMethod) : undefined;
+    }
+    const { method, asksWho } = this.#request;
+    if (asksWho && operations?.find(this.#name) === undefined) {
+      // Names that are near to this one are told to those who may call. A preflight never says who calls.
+      return method === 'OPTIONS' ? this.#api.notFound(this.#name, undefined) : undefined;
+    }
+    return this.#check(operations);
+  }
+
+  /** Asks who calls, where somebody can say that, and goes on. See {@link BodyHandler}. */
+  handle(body: string | Uint8Array, scope: RequestScope, sink: BodySink): Answered {
+    if (scope.verdict === undefined) return this.#begin(body, scope, sink);
+    const kept = keepBody(body);
+    const refusal = this.#api.service.admit(scope);
+    const settle = (refused: Outcome | undefined): Returned => {
+      // The scope knows who calls by now: the service must not wait for it again.
+      scope.verdict = undefined;
+      if (refused !== undefined) return this.#api.problems.ofRefusal(refused.text);
+      // Without a sink nothing goes to one.
+      return this.#begin(kept, scope, undefined) as Returned;
+    };
+    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+  }
+
+  /** See {@link ReplySink}. */
+  onReply(reply: Reply): void {
+    this.#sink?.onReply(this.#answer(reply));
+  }
+
+  #begin(body: string | Uint8Array, scope: RequestScope, sink: BodySink | undefined): Answered {
+    if (this.#operation !== undefined) return this.#run(this.#operation, body, scope, sink);
+    const operations = this.#api.operations();
+    if (!(operations instanceof Promise)) return this.#runIn(operations, body, scope, sink);
+    const kept = keepBody(body);
+    return operations.then((found) => this.#runIn(found, kept, scope, undefined) as Returned);
+  }
+
+  #runIn(
+    operations: Operations | undefined,
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: BodySink | undefined,
+  ): Answered {
+    const refused = this.#check(operations);
+    return refused ?? this.#run(this.#operation as Operation, body, scope, sink);
+  }
+
+  /** What the request is answered with before anything of it is read; undefined: it is a call of `#operation`. */
+  #check(operations: Operations | undefined): Answer | undefined {
+    const { method } = this.#request;
+    if (operations === undefined) return this.#api.problems.of(503, ErrorCode.Cancelled, {});
+    const name = this.#name ?? '';
+    const operation = operations.find(name);
+    if (operation === undefined) return this.#api.notFound(name, operations);
+    if (method === 'OPTIONS') return this.#api.preflight(operation.allow);
+    const refused = method === 'POST' ? this.#postRefusal(operation) : this.#readRefusal(operation);
+    if (refused === undefined) this.#operation = operation;
+    return refused;
+  }
+
+  /** A read by GET or HEAD, or a method that is not taken. */
+  #readRefusal({ isRead, allow }: Operation): Answer | undefined {
+    const { method, asksWho, isCrossSiteVisit } = this.#request;
+    const { problems } = this.#api;
+    if (!isRead || (method !== 'GET' && method !== 'HEAD')) {
+      const reason = `use ${isRead ? 'GET or POST' : 'POST'}`;
+      return problems.of(405, ErrorCode.InvalidRequest, { reason }, ['allow', allow]);
+    }
+    // A link must not spend the quota of whoever is logged in and follows it.
+    if (!asksWho || !isCrossSiteVisit) return undefined;
+    const reason =
+      'a link on a page of another site leads here: call from a program, or a page of this site';
+    return problems.of(403, ErrorCode.InvalidRequest, { reason });
+  }
+
+  /** Browsers send some POSTs for a page of any origin without asking: what they can send is not taken as a call. */
+  #postRefusal({ bytesParam }: Operation): Answer | undefined {
+    const { contentType, hasBody } = this.#request;
+    const { problems, options } = this.#api;
+    if (contentType === undefined && !hasBody) {
+      if (options.origins.has(this.#request)) return undefined;
+      const reason =
+        'a page of this origin may not call without a content-type: send content-type: application/json, or list the origin in corsOrigin';
+      return problems.of(403, ErrorCode.InvalidRequest, { reason });
+    }
+    this.#bodyKind = contentType === undefined ? undefined : bodyKindOf(contentType, bytesParam);
+    if (this.#bodyKind !== undefined) return undefined;
+    const taken = acceptPost(bytesParam);
+    const reason = `content-type must be one of: ${taken}`;
+    return problems.of(415, ErrorCode.InvalidRequest, { reason }, ['accept-post', taken]);
+  }
+
+  #run(
+    operation: Operation,
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: BodySink | undefined,
+  ): Answered {
+    const call = this.#callOf(operation, body);
+    if (typeof call === 'object' && 'status' in call) return call;
+    this.#scope = scope;
+    this.#sink = sink;
+    this.#readStream(operation, scope);
+    const reply = this.#api.service.handle(call, scope, sink && this);
+    if (reply === goesToSink) return reply;
+    return reply instanceof Promise
+      ? reply.then((settled) => this.#answer(settled))
+      : this.#answer(reply);
+  }
+
+  /** The JSON-RPC request that this one stands for, or why it stands for none. */
+  #callOf({ procedure, params, others, bytesParam }: Operation, body: Json): Json | Answer {
+    const { method, query } = this.#request;
+    const { problems, options } = this.#api;
+    const refused = (code: ErrorCode, reason: string): Answer => problems.of(400, code, { reason });
+    const head = `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`;
+    // The request is a level, too.
+    const maxDepth = options.maxDepth - 1;
+    if (method === 'POST' && this.#bodyKind === 'json') {
+      if (query !== '') {
+        return refused(ErrorCode.InvalidRequest, 'the params are in the body: leave the query out');
+      }
+      const made = withBody(head, body, maxDepth);
+      return isBodyFault(made) ? refused(made.code, made.reason) : made;
+    }
+    const bytesName = method === 'POST' ? bytesParam?.name : undefined;
+    const read = readQuery(query, { params, others }, maxDepth - 1, bytesName);
+    if ('reason' in read) return refused(ErrorCode.InvalidRequest, read.reason);
+    return withMembers(head, read.members, bytesName, body);
+  }
+
+  /** Says who reads the stream of the call. If nobody does, the service gathers its values, or refuses the call. */
+  #readStream(operation: Operation, scope: RequestScope): void {
+    const { method, accept } = this.#request;
+    if (!wantsEvents(operation, accept)) {
+      scope.streams = undefined;
+    } else if (method === 'HEAD') {
+      scope.streams = new HeadOfStream();
+    } else if (scope.streams instanceof EventStream) {
+      scope.streams.format = eventFormat(operation, this.#api.problems);
+    }
+  }
+
+  #answer(reply: Reply): BodyAnswer {
+    const operation = this.#operation as Operation; // of a call that has run
+    const request = this.#request;
+    if (reply === undefined) {
+      // The stream has opened: the server writes its events.
+      return request.method === 'HEAD' ? headOfStream : undefined;
+    }
+    const { problems, vary } = this.#api;
+    const lines = rateLimitLines(this.#scope?.rateNotice);
+    const isText = typeof reply === 'string';
+    if (!(isText ? reply : textOf(reply, resultHead.length)).startsWith(resultHead)) {
+      const text = isText ? reply : textOf(reply, reply.byteLength);
+      const error = text.slice(text.indexOf(errorName) + errorName.length, -1);
+      return problems.ofCall(error, operation, lines);
+    }
+    const { length } = resultHead;
+    const result = isText ? reply.slice(length, -1) : reply.subarray(length, -1);
+    return resultAnswer(result, operation, { request, vary, lines });
+  }
+}
+
+/** While nobody knows the procedure. */
+const everyMethod = 'GET, HEAD, POST, OPTIONS';
+
+/** The name of a procedure, as its URL has it: decoded once, and never again. */
+function decoded(name: string): string | undefined {
+  if (!name.includes('%')) return name;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The beginning of bytes as text. */
+function textOf(bytes: Uint8Array, length: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString();
+}

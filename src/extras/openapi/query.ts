@@ -1,0 +1,105 @@
+import { readableText } from '../../core/protocol/exact.ts';
+import { endOfValue, OPEN_BRACE, OPEN_BRACKET, skipBlanks } from '../../core/protocol/syntax.ts';
+import type { Operation, ParamKinds } from './operation.ts';
+
+/** The params that a query stands for, or why it stands for none. */
+export type ReadQuery =
+  | {
+      /** The members of a JSON object without its braces; empty: there are none. */
+      readonly members: string;
+    }
+  | { readonly reason: string };
+
+/** A number of JSON (RFC 8259, 6). `Number()` takes more: blanks, `0x10`, `Infinity`, the empty text. */
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What the query of one operation is read by. */
+export type QueryRules = Pick<Operation, 'params' | 'others'>;
+
+/**
+ * Reads a query as named params. The schema of a member says what its text becomes. A text that fits nothing stays a text, so
+ * that the validator refuses it with the usual `path`, `expected` and `received`.
+ *
+ * @param query without its question mark
+ * @param maxDepth most levels of a value that is written as JSON
+ * @param bytesName the param that the body holds; undefined: none
+ */
+export function readQuery(
+  query: string,
+  { params, others }: QueryRules,
+  maxDepth: number,
+  bytesName?: string,
+): ReadQuery {
+  if (query === '') return { members: '' };
+  // A Map: callers choose the names, and `__proto__` is a name like others.
+  const texts = new Map<string, string[]>();
+  for (const [name, text] of new URLSearchParams(query)) {
+    const list = texts.get(name);
+    if (list === undefined) texts.set(name, [text]);
+    else list.push(text);
+  }
+  const members: string[] = [];
+  for (const [name, list] of texts) {
+    if (name === bytesName) {
+      return { reason: `${shown(name)} is the body of the request: leave it out of the query` };
+    }
+    const value = memberText(list, params.get(name) ?? others ?? unknown, maxDepth);
+    if (value === undefined) {
+      return { reason: `${shown(name)} takes one value, and the query has ${list.length}` };
+    }
+    members.push(`${JSON.stringify(name)}:${value}`);
+  }
+  return { members: members.join(',') };
+}
+
+/** Of a name that the schema does not have: the validator refuses it by its name, whatever its value is. */
+const unknown: ParamKinds = { kinds: new Set(['string']), items: undefined, isFlat: true };
+
+/** The JSON text of a member; undefined: it takes one value, and there are several. */
+function memberText(
+  texts: readonly string[],
+  kinds: ParamKinds,
+  maxDepth: number,
+): string | undefined {
+  const { items } = kinds;
+  const itemText = (text: string, of: ParamKinds): string =>
+    valueText(text, of, maxDepth) ?? JSON.stringify(text);
+  const [first = ''] = texts;
+  if (texts.length === 1) {
+    const value = valueText(first, kinds, maxDepth);
+    if (value !== undefined || items === undefined) return value ?? JSON.stringify(first);
+    return `[${itemText(first, items)}]`;
+  }
+  return items && `[${texts.map((text) => itemText(text, items)).join(',')}]`;
+}
+
+/** The JSON text of the value that one text stands for; undefined: it fits nothing that the schema allows. */
+function valueText(
+  text: string,
+  { kinds, items }: ParamKinds,
+  maxDepth: number,
+): string | undefined {
+  // First, so that the type of a value never depends on what it says: `5` of `string | number` is a string.
+  if (kinds.has('string')) return JSON.stringify(text);
+  if (kinds.has('number') && jsonNumber.test(text)) return text;
+  if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text;
+  if (kinds.has('null') && text === 'null') return text;
+  if (kinds.has('object') && isJson(text, OPEN_BRACE, maxDepth)) return text;
+  // If an item can be a string, `[1]` may be that item.
+  const takesList = items !== undefined && !items.kinds.has('string');
+  return takesList && isJson(text, OPEN_BRACKET, maxDepth) ? text : undefined;
+}
+
+/** Whether a text is one JSON object, or one array. Its values are not parsed: the text becomes a part of the params. */
+function isJson(text: string, bracket: number, maxDepth: number): boolean {
+  const { units, length } = readableText(text);
+  const start = skipBlanks(units, 0, length);
+  if (units[start] !== bracket) return false;
+  const end = endOfValue(units, start, length, maxDepth);
+  return end !== -1 && skipBlanks(units, end, length) === length;
+}
+
+/** A name for people: callers choose names. */
+function shown(name: string): string {
+  return JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}…` : name);
+}

@@ -1,0 +1,257 @@
+/** What no client should send: each has its status and a problem document, and nothing of it runs. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { header, type RawClient, type RawResponse } from '../http/raw-client.ts';
+import { needs, type ServerName } from '../servers.ts';
+import { openSite, type Problem, problemOf, type Site, ways } from './site.ts';
+
+interface BadInput {
+  readonly what: string;
+  /** A request line and headers beside the Host, as they are written. */
+  readonly head: readonly string[];
+  readonly body?: string | Buffer;
+  readonly status: number;
+  readonly code: number;
+  /** The path of the argument that is refused. */
+  readonly path?: string;
+  /** The parser of node:http refuses it, and says nothing. */
+  readonly server?: ServerName;
+}
+
+const json = 'content-type: application/json';
+
+/** A POST of a body to `save`, which must not run. */
+function save(
+  what: string,
+  body: string | Buffer,
+  status: number,
+  code: number,
+  type = json,
+): BadInput {
+  return { what, head: ['POST /api/save', type], body, status, code };
+}
+
+/** A GET of a query, of which `math.add` has refused a param. */
+function query(what: string, text: string, path: string): BadInput {
+  return { what, head: [`GET /api/math.add?${text}`], status: 400, code: -32602, path };
+}
+
+function notFound(what: string, target: string): BadInput {
+  return { what, head: [`GET ${target}`], status: 404, code: -32601 };
+}
+
+const paramBytes = Buffer.from('{"name":"\u00e9"}', 'latin1');
+
+const inputs: readonly BadInput[] = [
+  // Values of a query.
+  query('a word for a number', 'a=one', '/a'),
+  query('a broken percent code', 'a=%zz', '/a'),
+  query('bytes that are no UTF-8', 'a=%C3%28', '/a'),
+  query('an overlong code', 'a=%C0%B1', '/a'),
+  query('a NUL', 'a=1%00', '/a'),
+  query('a line break', 'a=1%0D%0Aset-cookie:%20x', '/a'),
+  query('digits that are not ASCII', 'a=%EF%BC%91', '/a'),
+  query('JSON for a number', 'a=%221%22', '/a'),
+  query('an object for a number', 'a=%7B%7D', '/a'),
+  query('an array for a number', 'a=%5B1%5D', '/a'),
+  // Names of a query.
+  query('a name that nobody declared', 'a=1&c=2', '/c'),
+  query('a name in another case', 'A=1', '/a'),
+  query('a name with brackets', 'a=1&b%5B%5D=2', '/b[]'),
+  query('a name without a value', 'a', '/a'),
+  query('a name that is empty', 'a=1&=2', '/'),
+  query('__proto__', 'a=1&__proto__=2', '/__proto__'),
+  query('constructor', 'a=1&constructor=2', '/constructor'),
+  query('a semicolon between two params', 'a=1;b=2', '/a'),
+  query('a fragment', 'a=1#x', '/a'),
+  query('members of a request', 'a=1&method=reset', '/method'),
+  {
+    what: 'a value that would close the params',
+    head: ['GET /api/echo?near=%7B%7D%7D,%22method%22:%22reset%22'],
+    status: 400,
+    code: -32602,
+    path: '/near',
+  },
+  {
+    what: 'a param twice',
+    head: ['GET /api/math.add?a=1&a=1'],
+    status: 400,
+    code: -32600,
+  },
+  {
+    what: 'a huge query',
+    head: [`GET /api/echo?s=${'x'.repeat(16 * 1024)}`],
+    status: 431,
+    code: -32600,
+  },
+  // Paths.
+  notFound('no name', '/api/'),
+  notFound('a trailing slash', '/api/math.add/'),
+  notFound('another case', '/api/MATH.ADD'),
+  notFound('a dot segment', '/api/./math.add'),
+  notFound('two dots', '/api/../rpc'),
+  notFound('two dots in percent codes', '/api/%2e%2e/rpc'),
+  notFound('an encoded slash behind dots', '/api/..%2frpc'),
+  notFound('two slashes', '/api//math.add'),
+  notFound('a name that is encoded twice', '/api/math%252Eadd'),
+  notFound('a NUL in the name', '/api/math.add%00'),
+  notFound('a line break in the name', '/api/math.add%0d%0aset-cookie:%20x'),
+  notFound('a blank in the name', '/api/math.add%20'),
+  notFound('a param of the path', '/api/math.add;a=1'),
+  notFound('a backslash', '/api/math%5Cadd'),
+  notFound('__proto__ as a name', '/api/__proto__'),
+  notFound('constructor as a name', '/api/constructor'),
+  notFound('a method of the protocol', '/api/rpc.discover'),
+  notFound('a name as long as a head may be', `/api/${'x'.repeat(8000)}`),
+  { what: 'a broken percent code', head: ['GET /api/%zz'], status: 400, code: -32600 },
+  { what: 'a half percent code', head: ['GET /api/math.add%2'], status: 400, code: -32600 },
+  { what: 'an overlong dot', head: ['GET /api/math%C0%AEadd'], status: 400, code: -32600 },
+  // Methods.
+  {
+    what: 'GET of what changes something',
+    head: ['GET /api/save?name=x'],
+    status: 405,
+    code: -32600,
+  },
+  { what: 'an unknown method', head: ['BREW /api/save'], status: 405, code: -32600, server: 'uws' },
+  {
+    what: 'a method in small letters',
+    head: ['post /api/save', json],
+    body: '{}',
+    status: 405,
+    code: -32600,
+    server: 'uws',
+  },
+  // Bodies.
+  save('no body', '', 400, -32602),
+  save('an array', '["x"]', 400, -32600),
+  save('null', 'null', 400, -32600),
+  save('a string', '"{}"', 400, -32600),
+  save('half an object', '{"name":"x"', 400, -32700),
+  save('two objects', '{"name":"x"}{"name":"y"}', 400, -32700),
+  save('a comma too much', '{"name":"x",}', 400, -32700),
+  save('a comment', '{"name":"x"/**/}', 400, -32700),
+  save('blanks alone', '  ', 400, -32700),
+  save('a byte order mark', '\ufeff{"name":"x"}', 400, -32700),
+  save('bytes that are no UTF-8', paramBytes, 400, -32700),
+  save('UTF-16', Buffer.from('{"name":"x"}', 'utf16le'), 400, -32700),
+  save('members of the request behind it', '{"name":"x"},"method":"reset"', 400, -32700),
+  save('an id behind it', '{"name":"x"},"id":2', 400, -32700),
+  save('a batch behind it', '{"name":"x"}},{"method":"reset","params":{', 400, -32700),
+  save('brackets without end', '['.repeat(100_000), 400, -32700),
+  save('a JSON-RPC request', '{"jsonrpc":"2.0","id":1,"method":"reset"}', 400, -32602),
+  save('a wrong type', '{"name":1}', 400, -32602),
+  save('a member that nobody declared', '{"name":"x","as":1}', 400, -32602),
+  save('__proto__', '{"name":"x","__proto__":{}}', 400, -32602),
+  // Types.
+  save('no type', '{"name":"x"}', 415, -32600, 'x-other: 1'),
+  save('an empty type', '{"name":"x"}', 415, -32600, 'content-type:'),
+  save('text', '{"name":"x"}', 415, -32600, 'content-type: text/plain'),
+  save('a form', 'name=x', 415, -32600, 'content-type: application/x-www-form-urlencoded'),
+  save(
+    'JSON in a form',
+    '{"name":"x"}',
+    415,
+    -32600,
+    'content-type: multipart/form-data;a=application/json',
+  ),
+  save('two types', '{"name":"x"}', 415, -32600, `${json}\r\n${json}`),
+  save(
+    'two types in one',
+    '{"name":"x"}',
+    415,
+    -32600,
+    'content-type: text/plain, application/json',
+  ),
+  save(
+    'another charset',
+    '{"name":"x"}',
+    415,
+    -32600,
+    'content-type: application/json; charset=utf-16',
+  ),
+  save('a type like JSON', '{"name":"x"}', 415, -32600, 'content-type: application/jsonx'),
+  save('JSON-RPC', '{"name":"x"}', 415, -32600, 'content-type: application/json-rpc'),
+  save(
+    'bytes for a procedure without them',
+    'x',
+    415,
+    -32600,
+    'content-type: application/octet-stream',
+  ),
+  save('a compressed body', '{"name":"x"}', 415, -32600, `${json}\r\ncontent-encoding: gzip`),
+  // The edge.
+  {
+    what: 'a length that is none',
+    head: ['POST /api/save', json, 'content-length: 1x'],
+    status: 400,
+    code: -32600,
+    server: 'uws',
+  },
+  {
+    what: 'a chunked GET',
+    head: ['GET /api/math.add?a=1', 'transfer-encoding: chunked'],
+    status: 411,
+    code: -32600,
+  },
+  {
+    what: 'a time that is none',
+    head: ['GET /api/math.add?a=1', 'rpc-timeout-ms: soon'],
+    status: 400,
+    code: -32600,
+  },
+  {
+    what: 'headers above the limit',
+    head: ['GET /api/math.add?a=1', `x-long: ${'x'.repeat(16_380)}`],
+    status: 431,
+    code: -32600,
+  },
+];
+
+async function send(client: RawClient, { head, body }: BadInput): Promise<RawResponse> {
+  const [line = '', ...lines] = head;
+  const length = lines.some((text) => /^(?:content-length|transfer-encoding):/.test(text))
+    ? []
+    : [`content-length: ${Buffer.byteLength(body ?? '')}`];
+  const sized = body === undefined ? [] : length;
+  const text = [`${line} HTTP/1.1`, 'host: localhost', ...lines, ...sized, '', ''].join('\r\n');
+  await client.write(Buffer.concat([Buffer.from(text), Buffer.from((body ?? '') as Buffer)]));
+  return client.response();
+}
+
+for (const way of ways.slice(0, 2)) {
+  describe(`bad input: ${way.name}`, needs(way.server), () => {
+    let site: Site;
+    let ran: readonly string[];
+    before(async () => {
+      site = await openSite(way, 'plain');
+      ran = await site.seen();
+    });
+    after(async () => {
+      assert.deepEqual(await site.seen(), ran, 'something has run');
+      await site.close();
+    });
+
+    for (const input of inputs) {
+      const { what, head, status, code, path, server = way.server } = input;
+      if (server !== way.server) continue;
+      test(`${head[0]?.slice(0, 60)}, ${what}: ${status}`, async () => {
+        const client = site.connect();
+        const response = await send(client, input);
+        const problem: Problem = problemOf(response, status);
+        assert.equal(problem.code, code);
+        if (path !== undefined) {
+          const [issue] = problem.data as readonly { readonly path: string }[];
+          assert.equal(issue?.path, path);
+        }
+        if (status === 405) assert.notEqual(header(response, 'allow'), undefined);
+        if (status === 415 && what !== 'a compressed body') {
+          assert.notEqual(header(response, 'accept-post'), undefined);
+        }
+        // What a client has sent stands in no header.
+        assert.equal(header(response, 'set-cookie'), undefined);
+        client.destroy();
+      });
+    }
+  });
+}

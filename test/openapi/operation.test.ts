@@ -1,0 +1,204 @@
+/** What the facade knows of one procedure: which have URLs, their methods, how their params are read, what they return. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { TSchema } from '@sinclair/typebox';
+import { z } from 'zod';
+import {
+  describedProcedure,
+  describeProcedure,
+} from '../../src/core/procedures/document/introspect.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
+import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
+import { type Operation, Operations, type ParamKinds } from '../../src/extras/openapi/operation.ts';
+import { procedure, Router, Type } from '../../src/index.ts';
+
+const readOnly = { readOnly: true };
+
+/** As it is in its own process, and as a gateway has it: both must know the same. */
+function operation(options: ProcedureOptions, handler: () => unknown = () => 1): Operation {
+  const own = procedure({ ...options, name: 'p' } as { name: string }, handler);
+  const described = describedProcedure(JSON.parse(JSON.stringify(describeProcedure(own))));
+  const [here, there] = [own, described].map(
+    (each) => new Operations(new Map([['p', each]]), [], false).find('p') ?? assert.fail(),
+  );
+  assert.ok(here && there);
+  const { procedure: _own, ...facts } = here;
+  const { procedure: _described, ...others } = there;
+  assert.deepEqual(shown(others), shown(facts));
+  return here;
+}
+
+function shown({ params, others, ...facts }: Omit<Operation, 'procedure'>): unknown {
+  return {
+    ...facts,
+    params: [...params].map(([name, one]) => [name, text(one)]),
+    others: others && text(others),
+  };
+}
+
+/** `string|number`, `array<integer>`. */
+function text({ kinds, items }: ParamKinds, depth = 0): string {
+  const inside = items === undefined || depth > 2 ? '' : `<${text(items, depth + 1)}>`;
+  const words = [...kinds].sort().map((kind) => (kind === 'array' ? `array${inside}` : kind));
+  return words.join('|');
+}
+
+const scalars = 'boolean|null|number|object|string';
+
+const any = `array<array<array<array|${scalars}>|${scalars}>|${scalars}>|${scalars}`;
+
+describe('the procedures that have URLs', () => {
+  const router = new Router();
+  for (const name of ['math.add', 'a/b:c', 'a/../b', 'a/.', 'a//b', 'a/', 'a..b', 'x.y'])
+    router.rpc({ name }, () => 1);
+  router.rpc({ name: 'hidden', httpApi: false }, () => 1);
+
+  test('are those that no option leaves out, and whose names a URL can carry', () => {
+    const operations = new Operations(tableOf(router), [], false);
+    assert.deepEqual([...operations.procedures.keys()], ['math.add', 'a/b:c', 'a..b', 'x.y']);
+    assert.deepEqual(operations.withoutUrl, ['a/../b', 'a/.', 'a//b', 'a/']);
+    assert.equal(operations.find('hidden'), undefined);
+    assert.equal(operations.find('a/'), undefined);
+    assert.equal(operations.find('math.add'), operations.find('math.add'));
+  });
+
+  test('are named by patterns; one that names none is told', () => {
+    const operations = new Operations(tableOf(router), ['math.*', 'hidden', 'nothing*'], false);
+    assert.deepEqual([...operations.procedures.keys()], ['math.add']);
+    assert.deepEqual(operations.unmatched, ['nothing*']);
+    assert.deepEqual(operations.withoutUrl, []);
+  });
+});
+
+describe('the methods of a procedure', () => {
+  test('are POST, and GET and HEAD where it changes nothing', () => {
+    assert.equal(operation({}).allow, 'POST, OPTIONS');
+    assert.equal(operation({ effects: { idempotent: true } }).allow, 'POST, OPTIONS');
+    assert.equal(operation({ effects: readOnly }).allow, 'GET, HEAD, POST, OPTIONS');
+  });
+});
+
+describe('the kinds of a param', () => {
+  const Node = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }), {
+    $id: 'Node',
+  });
+  const Many = Type.Recursive((This) => Type.Union([Type.String(), Type.Array(This)]));
+  const cases: readonly (readonly [TSchema, string, isFlat: boolean])[] = [
+    [Type.String(), 'string', true],
+    [Type.Integer(), 'number', true],
+    [Type.Boolean({ default: true }), 'boolean', true],
+    [Type.Literal(1), 'number', true],
+    [Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()]), 'null|number|string', true],
+    [Type.Union([Type.Integer(), Type.Null()]), 'null|number', true],
+    [Type.Union([Type.String(), Type.Number()]), 'number|string', true],
+    [Type.Enum({ a: 'x', b: 'y' }), 'string', true],
+    [Type.Unsafe<string>({ ...Type.String(), enum: ['a', 'b'] }), 'string', true],
+    [Type.Array(Type.Integer()), 'array<number>', true],
+    [Type.Array(Type.Union([Type.String(), Type.Null()])), 'array<null|string>', true],
+    [Type.Tuple([Type.Number(), Type.String()]), 'array<number|string>', true],
+    [Type.Array(Type.Array(Type.String())), 'array<array<string>>', false],
+    [Type.Union([Type.Array(Type.String()), Type.Null()]), 'array<string>|null', false],
+    [Type.Union([Type.String(), Type.Array(Type.String())]), 'array<string>|string', false],
+    [Type.Object({ lat: Type.Number() }), 'object', false],
+    [Type.Array(Type.Object({})), 'array<object>', false],
+    [Type.Record(Type.String(), Type.Number()), 'object', false],
+    [Type.Intersect([Type.Object({}), Type.Object({})]), 'object', false],
+    [Type.Intersect([Type.Union([Type.String(), Type.Number()]), Type.String()]), 'string', true],
+    [Type.Unknown(), any, false],
+    [Type.Any(), any, false],
+    [Type.Never(), '', true],
+    [Node, 'object', false],
+    [Many, 'array<array<array<array|string>|string>|string>|string', false],
+    [Type.String({ format: 'date-time' }), 'string', true],
+    [Type.Base64(), 'string', true],
+  ];
+
+  test('are what its schema allows, through references, unions and intersections', () => {
+    for (const [schema, expected, isFlat] of cases) {
+      const { params } = operation({ params: Type.Object({ x: schema }) });
+      const one = params.get('x') ?? assert.fail();
+      assert.equal(text(one), expected, JSON.stringify(schema));
+      assert.equal(one.isFlat, isFlat, JSON.stringify(schema));
+    }
+  });
+
+  test('of other libraries are read from their JSON Schema', () => {
+    const { params, others } = operation({
+      params: z.object({
+        a: z.enum(['x', 'y']).nullable(),
+        b: z.array(z.int()),
+        c: z.literal([1, 'z']),
+      }),
+    });
+    assert.deepEqual(
+      [...params].map(([name, one]) => `${name} ${text(one)}`),
+      ['a null|string', 'b array<number>', 'c number|string'],
+    );
+    assert.equal(others, undefined);
+  });
+
+  test('of other names are there where those are allowed', () => {
+    assert.equal(operation({ params: Type.Object({}) }).others, undefined);
+    const rest = operation({ params: Type.Object({}, { additionalProperties: Type.Integer() }) });
+    assert.equal(rest.others && text(rest.others), 'number');
+    for (const open of [{}, { params: Type.Object({}, { additionalProperties: true }) }]) {
+      const { others } = operation(open);
+      assert.equal(others && text(others), any);
+    }
+  });
+});
+
+describe('how the document shows the params', () => {
+  const x = Type.Integer();
+  const bytes = Type.Base64({ mediaType: 'image/*' });
+  const form = (properties: Record<string, TSchema> | undefined, effects = readOnly) =>
+    operation({
+      effects,
+      ...(properties && { params: Type.Object(properties) }),
+    } as ProcedureOptions).form;
+
+  test('in a query where it only reads and all of them are flat, else in a body', () => {
+    assert.equal(form({ x }), 'query');
+    assert.equal(form({}), 'query');
+    assert.equal(form({ x }, { readOnly: false }), 'json');
+    assert.equal(form({ x, near: Type.Object({}) }), 'json');
+    assert.equal(form(undefined), 'json');
+  });
+
+  test('as bytes where one of them is, and the others are flat', () => {
+    assert.equal(form({ x, data: bytes }), 'bytes');
+    assert.equal(form({ data: bytes }, { readOnly: false }), 'bytes');
+    assert.equal(form({ x: Type.Object({}), data: bytes }), 'json');
+    assert.equal(form({ one: bytes, data: bytes }), 'json');
+    const { bytesParam } = operation({ params: Type.Object({ x, data: bytes }) });
+    assert.deepEqual(bytesParam, { name: 'data', mediaType: 'image/*' });
+    const { bytesParam: none } = operation({ params: Type.Object({ one: bytes, data: bytes }) });
+    assert.equal(none, undefined);
+  });
+});
+
+describe('what a procedure returns', () => {
+  test('is nothing, JSON or bytes', () => {
+    const result = (returns?: TSchema) =>
+      operation({ ...(returns && { returns }) }, () => null).result;
+    assert.deepEqual(result(), { kind: 'json' });
+    assert.deepEqual(result(Type.Void()), { kind: 'nothing' });
+    assert.deepEqual(result(Type.Null()), { kind: 'nothing' });
+    assert.deepEqual(result(Type.Union([Type.Null(), Type.String()])), { kind: 'json' });
+    assert.deepEqual(result(Type.Base64()), { kind: 'bytes', mediaType: undefined });
+    const png = Type.Base64({ mediaType: 'image/png' });
+    assert.deepEqual(result(png), { kind: 'bytes', mediaType: 'image/png' });
+    assert.deepEqual(result(Type.Object({ png })), { kind: 'json' });
+  });
+
+  test('of a stream is what it returns at its end', () => {
+    const stream = (options: ProcedureOptions) =>
+      operation({ ...options, stream: true } as ProcedureOptions, () => []).stream;
+    assert.equal(operation({}).stream, undefined);
+    assert.deepEqual(stream({}), { collect: false, hasResult: false });
+    assert.deepEqual(stream({ returns: Type.Void() }), { collect: false, hasResult: false });
+    assert.deepEqual(stream({ returns: Type.String() }), { collect: false, hasResult: true });
+    const collected = operation({ stream: { collect: true } }, () => []).stream;
+    assert.deepEqual(collected, { collect: true, hasResult: false });
+  });
+});

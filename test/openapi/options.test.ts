@@ -1,0 +1,259 @@
+/** The options of the HTTP facade: what the service refuses at its start, and what procedures may declare. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { StartupError } from '../../src/core/base/startup-error.ts';
+import { type ConfigOptions, resolveConfig } from '../../src/core/config/config.ts';
+import {
+  describedProcedure,
+  describeProcedure,
+  fingerprint,
+} from '../../src/core/procedures/document/introspect.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
+import { Operations } from '../../src/extras/openapi/operation.ts';
+import {
+  type CacheOptions,
+  type ErrorDeclaration,
+  procedure,
+  RegistrationError,
+  Router,
+} from '../../src/index.ts';
+
+const readOnly = { readOnly: true };
+
+function refusal(options: ConfigOptions): string {
+  try {
+    resolveConfig(options);
+  } catch (error) {
+    assert.ok(error instanceof StartupError);
+    return error.message;
+  }
+  return assert.fail(`taken: ${JSON.stringify(options)}`);
+}
+
+describe('httpPath', () => {
+  test('is off unless it is given; a variable or a flag may say none', () => {
+    assert.equal(resolveConfig().httpPath, '');
+    assert.equal(resolveConfig({}, { TANDEM_HTTP_PATH: '/api' }).httpPath, '/api');
+    assert.equal(resolveConfig({}, { TANDEM_HTTP_PATH: 'none' }).httpPath, '');
+  });
+
+  test('neither is nor contains a path that something else has', () => {
+    const all = { mcp: true, console: true, metrics: true, health: true };
+    for (const [options, named] of [
+      [{ httpPath: '/rpc' }, '/rpc'],
+      [{ httpPath: '/api', path: '/api/rpc' }, '/api/rpc'],
+      [{ httpPath: '/mcp' }, '/mcp'],
+      [{ httpPath: '/api', mcpPath: '/api/mcp' }, '/api/mcp'],
+      [{ httpPath: '/console' }, '/console'],
+      [{ httpPath: '/console/api' }, '/console/api'],
+      [{ httpPath: '/metrics' }, '/metrics'],
+      [{ httpPath: '/healthz' }, '/healthz'],
+      [{ httpPath: '/readyz' }, '/readyz'],
+      [{ httpPath: '/openapi.json' }, '/openapi.json'],
+    ] as const) {
+      const message = refusal({ ...all, ...options });
+      assert.ok(message.startsWith(`option httpPath: ${named} `), message);
+    }
+    const taken = refusal({ httpPath: '/api', path: '/openapi.json' });
+    assert.ok(taken.startsWith('option path: /openapi.json is '), taken);
+  });
+
+  test('may have a path that nothing has since that is off, or that only begins alike', () => {
+    for (const options of [
+      { httpPath: '/mcp' },
+      { httpPath: '/metrics', metrics: false },
+      { httpPath: '/healthz', health: false },
+      { httpPath: '/console', console: false },
+      { httpPath: '/openapi.json', introspection: false },
+      { httpPath: '/rpc2' },
+      { httpPath: '/a', path: '/ab' },
+      { httpPath: '/v1/api' },
+    ]) {
+      assert.equal(resolveConfig(options).httpPath, options.httpPath);
+    }
+  });
+
+  test('is refused where a URL or a router would read it otherwise', () => {
+    for (const httpPath of [
+      'api',
+      '/',
+      '/api/',
+      '//api',
+      '/a/../b',
+      '/.',
+      '/a:b',
+      '/*',
+      '/a%2F',
+      '/a?b',
+      `/${'x'.repeat(256)}`,
+    ]) {
+      assert.match(refusal({ httpPath }), /^option httpPath: expected none, or a path like \/api/);
+    }
+  });
+});
+
+describe('the other options', () => {
+  test('have values that fit into a document and a header', () => {
+    for (const [name, good, bad] of [
+      [
+        'httpAuth',
+        ['bearer', 'basic', 'header:X-Api-Key', 'cookie:sid'],
+        ['digest', 'header:', 'cookie:a b', 'header:a\r\nb'],
+      ],
+      [
+        'publicUrl',
+        ['', 'https://example.org', 'http://a.example:81/v1/x'],
+        ['ftp://x', 'https://a/', 'https://a?b', '/api', 'https://a b'],
+      ],
+      ['httpName', ['My service', '@scope/name'], ['', 'a\nb']],
+      ['httpProcedures', [['math.*'], []], ['a b', 3]],
+    ] as const) {
+      for (const value of good) assert.deepEqual(resolveConfig({ [name]: value })[name], value);
+      for (const value of bad) {
+        assert.match(
+          refusal({ [name]: value } as ConfigOptions),
+          new RegExp(`^option ${name}: expected`),
+        );
+      }
+    }
+    assert.deepEqual(resolveConfig({ httpProcedures: 'math.*' }).httpProcedures, ['math.*']);
+  });
+
+  test('take the name of package.json where procedures have URLs', () => {
+    assert.equal(resolveConfig().httpName, 'tandem-rpc');
+    assert.equal(resolveConfig({ httpPath: '/api' }).httpName, 'tandem-rpc');
+    assert.equal(resolveConfig({ httpPath: '/api', httpName: 'x' }).httpName, 'x');
+  });
+});
+
+/** The message of the RegistrationError that a procedure with these options is refused with. */
+function refusedCache(cache: object, options: object = { effects: readOnly }): string {
+  try {
+    procedure({ name: 'p', ...options, cache: cache as CacheOptions }, () => 1);
+  } catch (error) {
+    assert.ok(error instanceof RegistrationError);
+    return error.message;
+  }
+  return assert.fail(`taken: ${JSON.stringify(cache)}`);
+}
+
+describe('the option cache of a procedure', () => {
+  test('is completed', () => {
+    const made = (cache: CacheOptions) =>
+      procedure({ name: 'p', effects: readOnly, cache }, () => 1).cache;
+    assert.deepEqual(made({ maxAgeSeconds: 0 }), {
+      maxAgeSeconds: 0,
+      scope: 'private',
+      staleSeconds: 0,
+    });
+    const whole: CacheOptions = { maxAgeSeconds: 60, scope: 'public', staleSeconds: 5 };
+    assert.deepEqual(made(whole), whole);
+    assert.equal(procedure({ name: 'p' }, () => 1).cache, undefined);
+  });
+
+  test('is refused for what changes something, for streams, and where it makes no sense', () => {
+    const minute = { maxAgeSeconds: 60 };
+    assert.match(refusedCache(minute, {}), /option cache needs effects: \{ readOnly: true \}/);
+    assert.match(refusedCache(minute, { effects: { idempotent: true } }), /needs effects/);
+    assert.match(refusedCache(minute, { effects: readOnly, stream: true }), /not for a stream/);
+    assert.throws(
+      () => procedure({ name: 'p', effects: readOnly, cache: minute }, function* () {}),
+      /option cache is not for a stream/,
+    );
+    assert.match(refusedCache({}), /cache\.maxAgeSeconds must be a whole number/);
+    assert.match(refusedCache({ maxAgeSeconds: -1 }), /cache\.maxAgeSeconds must be/);
+    assert.match(refusedCache({ maxAgeSeconds: 1.5 }), /cache\.maxAgeSeconds must be/);
+    assert.match(refusedCache({ ...minute, staleSeconds: 1e12 }), /cache\.staleSeconds must be/);
+    assert.match(refusedCache({ ...minute, scope: 'shared' }), /cache\.scope must be/);
+    assert.match(
+      refusedCache({ ...minute, staleSecond: 1 }),
+      /no member "staleSecond".*did you mean/,
+    );
+    assert.match(refusedCache([1]), /option cache must be an object/);
+  });
+});
+
+describe('what a service knows of the facade', () => {
+  const guarded = new Router();
+  guarded.rpc(
+    {
+      name: 'mine',
+      effects: readOnly,
+      cache: { maxAgeSeconds: 60, scope: 'public', staleSeconds: 9 },
+      authorize: () => {},
+    },
+    () => 1,
+  );
+
+  test('a shared cache must not keep what depends on who calls', () => {
+    const table = tableOf(guarded);
+    assert.throws(
+      () => new Operations(table, [], true).assertCaches(),
+      (error) =>
+        error instanceof StartupError && /procedure mine has cache\.scope/.test(error.message),
+    );
+    new Operations(table, [], false).assertCaches();
+    // A reload is not refused: what it brings is kept by the caller alone.
+    const headers = [true, false].map(
+      (asksWho) => new Operations(table, [], asksWho).find('mine')?.cacheControl,
+    );
+    assert.deepEqual(headers, [
+      'private, max-age=60, stale-while-revalidate=9',
+      'public, max-age=60, stale-while-revalidate=9',
+    ]);
+  });
+
+  test('reaches a gateway, where nobody sees what decides by who calls', () => {
+    const [described] = Array.from(tableOf(guarded).values(), describeProcedure);
+    assert.ok(described);
+    const there = describedProcedure(JSON.parse(JSON.stringify(described)));
+    assert.deepEqual(there.cache, { maxAgeSeconds: 60, scope: 'private', staleSeconds: 9 });
+    const hidden = describeProcedure(procedure({ name: 'p', httpApi: false }, () => 1));
+    assert.equal(describedProcedure(JSON.parse(JSON.stringify(hidden))).httpApi, false);
+  });
+
+  test('is part of the fingerprint', () => {
+    const prints = [{}, { httpApi: false }, { cache: { maxAgeSeconds: 1 } }].map((options) => {
+      const router = new Router();
+      router.rpc({ name: 'p', effects: readOnly, ...(options as { httpApi?: false }) }, () => 1);
+      return fingerprint(router);
+    });
+    assert.equal(new Set(prints).size, 3);
+  });
+});
+
+describe('the status of a declared error', () => {
+  const declare = (error: ErrorDeclaration) =>
+    procedure({ name: 'p', errors: { A: error } }, () => 1);
+  const statusOf = (error: ErrorDeclaration): number | undefined => {
+    const table = new Map([['p', declare(error)]]);
+    return new Operations(table, [], false).find('p')?.errors.get(error.code)?.status;
+  };
+
+  test('is declared, or its code, or 422', () => {
+    for (const [code, status, expected] of [
+      [4009, 409, 409],
+      [4009, undefined, 422],
+      [410, undefined, 410],
+      [410, 404, 404],
+      [401, undefined, 401],
+      [599, undefined, 599],
+      [600, undefined, 422],
+      [399, undefined, 422],
+      // These tell of the connection, and clients act on them.
+      ...[407, 408, 411, 421, 425, 426, 431].map((code) => [code, undefined, 422] as const),
+    ] as const) {
+      assert.equal(statusOf({ code, message: 'x', status }), expected, `${code} ${status}`);
+    }
+  });
+
+  test('is refused where it is none', () => {
+    for (const status of [200, 399, 600, 408, 421, 400.5, Number.NaN, '409', null]) {
+      assert.throws(
+        () => declare({ code: 1, message: 'x', status: status as number }),
+        (error) =>
+          error instanceof RegistrationError && /errors\.A: status must be/.test(error.message),
+      );
+    }
+  });
+});

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { Operations } from '../../src/extras/openapi/operation.ts';
+import { type QueryRules, readQuery } from '../../src/extras/openapi/query.ts';
+import { Router, Type } from '../../src/index.ts';
+import { cases as runs, seed } from '../seed.ts';
+
+const router = new Router();
+router.rpc(
+  {
+    name: 'all',
+    params: {
+      s: Type.Optional(Type.String()),
+      n: Type.Optional(Type.Number()),
+      i: Type.Optional(Type.Integer()),
+      f: Type.Optional(Type.Boolean()),
+      nothing: Type.Optional(Type.Null()),
+      sn: Type.Optional(Type.Union([Type.String(), Type.Number()])),
+      any: Type.Optional(Type.Unknown()),
+      nn: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+      lit: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
+      word: Type.Optional(Type.Union([Type.Literal('a'), Type.Literal('b')])),
+      mix: Type.Optional(Type.Union([Type.Boolean(), Type.Number()])),
+      tags: Type.Optional(Type.Array(Type.String())),
+      ids: Type.Optional(Type.Array(Type.Integer())),
+      oneOrMore: Type.Optional(Type.Union([Type.Integer(), Type.Array(Type.Integer())])),
+      pairs: Type.Optional(Type.Array(Type.Array(Type.Integer()))),
+      tuple: Type.Optional(Type.Tuple([Type.Integer(), Type.Boolean()])),
+      near: Type.Optional(Type.Object({ lat: Type.Number() })),
+      data: Type.Optional(Type.Base64()),
+      tree: Type.Optional(Type.Recursive((This) => Type.Array(This))),
+    },
+  },
+  () => null,
+);
+router.rpc(
+  { name: 'open', params: Type.Object({}, { additionalProperties: Type.Integer() }) },
+  () => null,
+);
+
+const table = new Map(router.list().map((name) => [name, router.get(name)!]));
+const operations = new Operations(table, [], false);
+const all: QueryRules = operations.find('all')!;
+
+function read(query: string, rules = all, maxDepth = 30, bytesName?: string): unknown {
+  const found = readQuery(query, rules, maxDepth, bytesName);
+  return 'reason' in found ? found.reason : JSON.parse(`{${found.members}}`);
+}
+
+describe('the params of a query', () => {
+  const cases: readonly (readonly [query: string, params: object])[] = [
+    ['', {}],
+    // Where a string may stand, each text is itself.
+    ['s=5', { s: '5' }],
+    ['s=', { s: '' }],
+    ['s', { s: '' }],
+    ['s=null', { s: 'null' }],
+    ['sn=5', { sn: '5' }],
+    ['any=%7B%7D', { any: '{}' }],
+    ['word=a', { word: 'a' }],
+    ['s=a+b%2Bc', { s: 'a b+c' }],
+    ['s=%22%5C%00%0A', { s: '"\\\0\n' }],
+    ['s=%C3%A9%F0%9F%98%80', { s: 'é😀' }],
+    ['data=AA%3D%3D', { data: 'AA==' }],
+    // Numbers of JSON, and no others.
+    ['n=1e3', { n: 1000 }],
+    ['n=-0.5', { n: -0.5 }],
+    ['n=1E%2B2', { n: 100 }],
+    ['i=5', { i: 5 }],
+    ['i=1.5', { i: 1.5 }],
+    ['lit=1', { lit: 1 }],
+    ['nn=5', { nn: 5 }],
+    ['mix=1', { mix: 1 }],
+    ...[
+      '',
+      '%2B1',
+      '0x10',
+      'Infinity',
+      'NaN',
+      '%201',
+      '1%20',
+      '01',
+      '1.',
+      '.5',
+      '1e',
+      '1_000',
+      '１',
+    ].map((text): [string, object] => [`n=${text}`, { n: decodeURIComponent(text) }]),
+    // true and false, and no others.
+    ['f=true', { f: true }],
+    ['f=false', { f: false }],
+    ['mix=true', { mix: true }],
+    ...['1', '0', 'TRUE', 'yes', ''].map((text): [string, object] => [`f=${text}`, { f: text }]),
+    ['nn=null', { nn: null }],
+    ['nothing=null', { nothing: null }],
+    ['nothing=', { nothing: '' }],
+    ['n=null', { n: 'null' }],
+    // Objects as JSON.
+    ['near=%7B%22lat%22:1%7D', { near: { lat: 1 } }],
+    ['near=%20%7B%20%7D%20', { near: {} }],
+    ['near=%7B%22lat%22:1', { near: '{"lat":1' }],
+    ['near=%7B%7D,%22s%22:1', { near: '{},"s":1' }],
+    ['near=[1]', { near: '[1]' }],
+    ['near%5Blat%5D=1', { 'near[lat]': '1' }],
+    // Arrays: an item each time, or JSON where no item is a string.
+    ['tags=a', { tags: ['a'] }],
+    ['tags=a&tags=b%2Cc', { tags: ['a', 'b,c'] }],
+    ['tags=a,b', { tags: ['a,b'] }],
+    ['tags=%5B%22a%22%5D', { tags: ['["a"]'] }],
+    ['tags=', { tags: [''] }],
+    ['ids=1', { ids: [1] }],
+    ['ids=1&s=x&ids=2', { ids: [1, 2], s: 'x' }],
+    ['ids=%5B1,2%5D', { ids: [1, 2] }],
+    ['ids=%5B%5D', { ids: [] }],
+    ['ids=1,2', { ids: ['1,2'] }],
+    ['ids=1&ids=x', { ids: [1, 'x'] }],
+    ['oneOrMore=1', { oneOrMore: 1 }],
+    ['oneOrMore=1&oneOrMore=2', { oneOrMore: [1, 2] }],
+    ['pairs=%5B%5B1,2%5D%5D', { pairs: [[1, 2]] }],
+    ['pairs=%5B1%5D&pairs=%5B2%5D', { pairs: [[1], [2]] }],
+    ['tuple=1&tuple=true', { tuple: [1, true] }],
+    ['tree=%5B%5B%5D%5D', { tree: [[]] }],
+    ['tree=x', { tree: ['x'] }],
+    // Names that nobody declared.
+    ['zz=1', { zz: '1' }],
+    ['=1', { '': '1' }],
+    ['a%22%7D=1', { 'a"}': '1' }],
+  ];
+
+  for (const [query, params] of cases) {
+    test(query === '' ? 'none' : query, () => assert.deepEqual(read(query), params));
+  }
+
+  test('__proto__ is a name like others', () => {
+    const params = read('__proto__=1&constructor=2') as object;
+    assert.deepEqual(Object.entries(params), [
+      ['__proto__', '1'],
+      ['constructor', '2'],
+    ]);
+  });
+
+  test('a name that takes one value and comes twice is refused', () => {
+    for (const [query, name] of [
+      ['n=1&n=1', 'n'],
+      ['s=a&s=b', 's'],
+      ['near=1&near=2', 'near'],
+      ['zz=1&zz=2', 'zz'],
+    ]) {
+      assert.equal(read(query!), `"${name}" takes one value, and the query has 2`);
+    }
+    assert.equal(
+      read('toString=1&toString=2&toString=3'),
+      '"toString" takes one value, and the query has 3',
+    );
+  });
+
+  test('a long name is shown by its beginning', () => {
+    const name = 'x'.repeat(5000);
+    assert.equal(
+      read(`${name}=1&${name}=2`),
+      `"${'x'.repeat(64)}…" takes one value, and the query has 2`,
+    );
+  });
+
+  test('the param that is the body is refused in the query', () => {
+    assert.match(String(read('data=AA%3D%3D&i=1', all, 30, 'data')), /^"data" is the body/);
+    assert.deepEqual(read('i=1', all, 30, 'data'), { i: 1 });
+  });
+
+  test('names that the schema allows without naming them are read by its rest', () => {
+    const open = operations.find('open')!;
+    assert.deepEqual(read('a=1&b=x', open), { a: 1, b: 'x' });
+    assert.match(String(read('a=1&a=2', open)), /takes one value/);
+  });
+
+  test('JSON that is deeper than allowed stays a text', () => {
+    const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    assert.deepEqual(read(`pairs=${deep(3)}`, all, 3), { pairs: [[[]]] });
+    assert.deepEqual(read(`pairs=${deep(4)}`, all, 3), { pairs: [deep(4)] });
+    assert.deepEqual(read(`ids=${deep(8000)}`, all, 30), { ids: [deep(8000)] });
+  });
+
+  test('any text is itself, or the JSON that it is, and nothing gets out of its place (generated)', () => {
+    const name = fc.oneof(fc.constantFrom(...all.params.keys()), fc.string({ unit: 'binary' }));
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json({ maxDepth: 3 }),
+      fc.constantFrom('{},"a":1', '1,"a":1', '"', '\\', '],[', '1e400', '-0', 'null', 'true'),
+    );
+    const query = fc.uniqueArray(fc.tuple(name, text), { selector: ([key]) => key, maxLength: 5 });
+    fc.assert(
+      fc.property(query, (pairs) => {
+        // A lone surrogate can't be sent.
+        const sent = [...new URLSearchParams(pairs as [string, string][])];
+        const found = readQuery(new URLSearchParams(sent).toString(), all, 30);
+        if ('reason' in found) {
+          assert.ok(new Set(sent.map(([key]) => key)).size < sent.length, found.reason);
+          return;
+        }
+        const params = JSON.parse(`{${found.members}}`) as Record<string, unknown>;
+        assert.deepEqual(Object.keys(params).sort(), sent.map(([key]) => key).sort());
+        for (const [key, said] of sent) {
+          const value = Object.getOwnPropertyDescriptor(params, key)?.value as unknown;
+          const [one] = Array.isArray(value) && value.length === 1 ? value : [value];
+          if (one === said || value === said) continue;
+          const json: unknown = JSON.parse(said);
+          assert.ok(isDeepStrictEqual(one, json) || isDeepStrictEqual(value, json), said);
+        }
+      }),
+      { seed, numRuns: runs(500) },
+    );
+  });
+});

@@ -61,10 +61,14 @@ export function withMembers(
   body: Json = '',
 ): string {
   if (bytesName === undefined) return `${head}{${members}}}`;
-  // A parser of a framework may have made it a text.
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const bytes = toBytes(body);
   const comma = members === '' ? '' : ',';
   return `${head}{${members}${comma}${JSON.stringify(bytesName)}:${bytesToJson(bytes)}}}`;
+}
+
+/** The bytes of a body: a parser of a framework may have made it a text. */
+export function toBytes(body: Json): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
 /** Bytes of a body as a value of the params: base64, as JSON-RPC carries it. */

@@ -1,6 +1,7 @@
 import { suggest } from '../../core/base/suggest.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Document, ServedProcedures, Service } from '../../core/dispatch/service.ts';
+import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
 import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import {
@@ -21,11 +22,11 @@ import type { Api, ApiExchange, ApiRequest } from '../../server/http/edge/http-o
 import type { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream } from '../../server/http/event-stream/event-stream.ts';
 import { acceptPost, type BodyKind, bodyKindOf } from './accept.ts';
-import { isBodyFault, type Json, withBody, withMembers } from './body.ts';
+import { isBodyFault, type Json, toBytes, withBody, withMembers } from './body.ts';
 import { type Operation, Operations } from './operation.ts';
 import { Problems } from './problem.ts';
 import { readQuery } from './query.ts';
-import { resultAnswer, uncached } from './result.ts';
+import { answersBytes, resultAnswer, uncached } from './result.ts';
 import { eventFormat, HeadOfStream, headOfStream, wantsEvents } from './stream.ts';
 
 /** The operations of one state of the service. */
@@ -306,10 +307,13 @@ class ApiCall implements ApiExchange, ReplySink {
     scope: RequestScope,
     sink: BodySink | undefined,
   ): Answered {
-    const call = this.#callOf(operation, body);
+    const call = this.#callOf(operation, body, scope);
     if (typeof call === 'object' && 'status' in call) return call;
     this.#scope = scope;
     this.#sink = sink;
+    if (answersBytes(operation, this.#request.accept)) {
+      scope.rawBytes = { param: scope.rawBytes?.param, asResult: true };
+    }
     this.#readStream(operation, scope);
     const reply = this.#api.service.handle(call, scope, sink && this);
     if (reply === goesToSink) return reply;
@@ -319,7 +323,11 @@ class ApiCall implements ApiExchange, ReplySink {
   }
 
   /** The JSON-RPC request that this one stands for, or why it stands for none. */
-  #callOf({ procedure, params, others, bytesParam }: Operation, body: Json): Json | Answer {
+  #callOf(
+    { procedure, params, others, bytesParam }: Operation,
+    body: Json,
+    scope: RequestScope,
+  ): Json | Answer {
     const { method, query } = this.#request;
     const { problems, options } = this.#api;
     const refused = (code: ErrorCode, reason: string): Answer => problems.of(400, code, { reason });
@@ -336,7 +344,11 @@ class ApiCall implements ApiExchange, ReplySink {
     const bytesName = method === 'POST' ? bytesParam?.name : undefined;
     const read = readQuery(query, { params, others }, maxDepth - 1, bytesName);
     if ('reason' in read) return refused(ErrorCode.InvalidRequest, read.reason);
-    return withMembers(head, read.members, bytesName, body);
+    if (bytesName === undefined || bytesParamOf(procedure) !== bytesName) {
+      return withMembers(head, read.members, bytesName, body);
+    }
+    scope.rawBytes = { param: toBytes(keepBody(body)), asResult: false };
+    return withMembers(head, read.members);
   }
 
   /** Says who reads the stream of the call. If nobody does, the service gathers its values, or refuses the call. */
@@ -361,6 +373,9 @@ class ApiCall implements ApiExchange, ReplySink {
     const { problems, vary } = this.#api;
     const lines = rateLimitLines(this.#scope?.rateNotice);
     const isText = typeof reply === 'string';
+    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.endCode === 0) {
+      return resultAnswer({ bytes: reply }, operation, { request, vary, lines });
+    }
     if (!(isText ? reply : textOf(reply, resultHead.length)).startsWith(resultHead)) {
       const text = isText ? reply : textOf(reply, reply.byteLength);
       const error = text.slice(text.indexOf(errorName) + errorName.length, -1);
@@ -368,7 +383,7 @@ class ApiCall implements ApiExchange, ReplySink {
     }
     const { length } = resultHead;
     const result = isText ? reply.slice(length, -1) : reply.subarray(length, -1);
-    return resultAnswer(result, operation, { request, vary, lines });
+    return resultAnswer({ json: result }, operation, { request, vary, lines });
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { returnsBytes } from '../../core/procedures/raw-bytes.ts';
 import { type BodyAnswer, bodyless, matchesEtag } from '../../server/http/edge/answer.ts';
 import type { ApiRequest } from '../../server/http/edge/http-options.ts';
 import { headerType, jsonType, mediaTypeOf, octetsType, preferredType } from './accept.ts';
@@ -34,11 +35,11 @@ export interface ResultFacts {
 /**
  * The answer to a call that has a result.
  *
- * @param json the result
+ * @param given the result: JSON, or bytes that a procedure of this process gave as they are
  * @returns JSON itself, if it has no headers but `uncached`: the server writes these at once; undefined: 204
  */
 export function resultAnswer(
-  json: Json,
+  given: { readonly json: Json } | { readonly bytes: Uint8Array },
   { result, stream, cacheControl }: Operation,
   { request, vary, lines }: ResultFacts,
 ): BodyAnswer {
@@ -48,8 +49,8 @@ export function resultAnswer(
   const control = isRead ? cacheControl : undefined;
   const type = form.kind === 'bytes' ? typeOf(form.mediaType, request.accept) : jsonType;
   const isJson = type === jsonType;
-  if (isJson && control === undefined && request.method !== 'HEAD') return json;
-  const body = isJson ? json : bytesFromJson(json);
+  const body = 'bytes' in given ? given.bytes : isJson ? given.json : bytesFromJson(given.json);
+  if (isJson && control === undefined && request.method !== 'HEAD') return body;
   const headers = ['content-type', type, ...(isJson ? [] : sandboxed), ...lines];
   if (control === undefined) {
     return { status: 200, headers: [...headers, ...uncached], body, isOwn: true, close: false };
@@ -65,6 +66,15 @@ export function resultAnswer(
   }
   headers.push(...kept, 'x-content-type-options', 'nosniff');
   return { status: 200, headers, body, isOwn: true, close: false };
+}
+
+/** Whether the answer is the bytes that a procedure of this process returns, which need no base64 on their way here. */
+export function answersBytes(
+  { procedure, result }: Operation,
+  accept: string | undefined,
+): boolean {
+  if (result.kind !== 'bytes' || !returnsBytes(procedure)) return false;
+  return typeOf(result.mediaType, accept) !== jsonType;
 }
 
 /** The type that bytes are answered as: their own, any bytes, or the JSON of their base64. */

@@ -69,6 +69,52 @@ for (const way of ways.slice(0, 2)) {
       }
     });
 
+    const octets = { 'content-type': 'application/octet-stream' };
+    for (const place of ['worker', 'inline']) {
+      test(`bytes that look like a reply, an error or a problem are bytes (${place})`, async () => {
+        for (const text of [
+          '{"jsonrpc":"2.0","id":1,"result":"AAAA"}',
+          '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}',
+          '"AAAA"',
+        ]) {
+          for (const sent of [text, text.padEnd(1_200_000)]) {
+            const response = await site.ask('POST', `/api/echo.${place}`, octets, sent);
+            assert.equal(response.status, 200);
+            assert.equal(header(response, 'content-type'), 'application/octet-stream');
+            assert.ok(response.body.equals(Buffer.from(sent)));
+          }
+        }
+      });
+
+      test(`a handler that keeps its bytes keeps its own (${place})`, async () => {
+        for (const size of [10, 100_000]) {
+          const first = Buffer.alloc(size, 'a');
+          await site.ask('POST', `/api/keep.${place}`, octets, first);
+          const answer = await site.ask(
+            'POST',
+            `/api/keep.${place}`,
+            octets,
+            Buffer.alloc(size, 'b'),
+          );
+          assert.ok(answer.body.equals(first), `${size} bytes`);
+        }
+      });
+
+      test(`more bytes than maxBytes are refused as base64 is (${place})`, async () => {
+        const sent = Buffer.alloc(2_000_001);
+        const raw = problemOf(await site.ask('POST', `/api/keep.${place}`, octets, sent), 400);
+        assert.equal(raw.code, -32602);
+        if (place === 'inline') return; // base64 of that length is above maxInlineParamsBytes
+        const json = JSON.stringify({ data: sent.toString('base64') });
+        assert.deepEqual(problemOf(await site.post(`keep.${place}`, json), 400), raw);
+      });
+    }
+
+    test('bytes above maxReplyBytes are 500', async () => {
+      const { code } = problemOf(await site.get('bytes?size=26214401'), 500);
+      assert.equal(code, -32004);
+    });
+
     test('a large body in chunks is one body', async () => {
       const client = site.connect();
       const sent = counting(200_000);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { quantile, readScrape, since, view } from '../../src/cli/tools/top/server.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { CommandLine } from './command-line.ts';
@@ -111,6 +113,24 @@ describe('tandem top', () => {
 });
 
 describe('the figures of a scrape', () => {
+  const commands = CommandLine.suite();
+  let scraped = '';
+  const server = createServer((_request, response) => response.end(scraped));
+  let url = '';
+  before(async () => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => server.close());
+
+  /** The lines that `tandem top --once` prints of these metrics. */
+  async function linesOf(metrics: string): Promise<string[]> {
+    scraped = metrics;
+    const { code, stdout, stderr } = await commands.run(['top', url, '--once']);
+    assert.equal(code, 0, stderr);
+    return stdout.trimEnd().split('\n');
+  }
+
   const text = `# TYPE tandem_calls_total counter
 tandem_calls_total{procedure="a\\"b\\\\c\\nd",code="0",place="inline"} 3
 tandem_calls_total{procedure="a\\"b\\\\c\\nd",code="-32603",place="worker"} 1
@@ -121,42 +141,33 @@ tandem_event_loop_delay_p99_seconds{process="2"} 0.1
 this is no sample
 `;
 
-  it('are summed over processes, the worst of their delays', () => {
-    const scrape = readScrape(text, 0);
-    assert.ok(scrape !== undefined);
-    const lines = view('title', scrape, undefined, { rows: undefined, columns: undefined });
+  it('are summed over processes, the worst of their delays', async () => {
+    const lines = await linesOf(text);
     assert.match(lines[1] ?? '', /^calls 4 {2}errors 1 {2}shed 0 {2}queue 7 /);
     assert.ok(lines.includes('event loop late by - p50, 200 ms p99, - at most'));
     assert.match(lines.join('\n'), / processes 2 /);
     assert.match(lines.at(-1) ?? '', /^a"b\\c\\u000ad +inline\+worker +- +4 +1 /);
   });
 
-  it('show what has held the front end longest', () => {
+  it('show what has held the front end longest', async () => {
     const blocked = `tandem_front_end_blocked_total{procedure="a"} 1
 tandem_front_end_blocked_seconds_total{procedure="a"} 0.5
 tandem_front_end_blocked_total{procedure="(authenticate)"} 3
 tandem_front_end_blocked_seconds_total{procedure="(authenticate)"} 2.5
 `;
-    const room = { rows: undefined, columns: undefined };
-    const linesOf = (scraped: string): string[] => {
-      const scrape = readScrape(scraped, 0);
-      return scrape === undefined ? [] : view('title', scrape, undefined, room);
-    };
     const line = 'front end held by (authenticate), 3 times, 2.50 s in all';
-    assert.ok(linesOf(`${text}${blocked}`).includes(line));
-    assert.ok(!linesOf(text).some((other) => other.startsWith('front end held')));
+    assert.ok((await linesOf(`${text}${blocked}`)).includes(line));
+    assert.ok(!(await linesOf(text)).some((other) => other.startsWith('front end held')));
   });
 
-  it('have a line for each group of workers, whose calls wait in a queue of their own', () => {
+  it('have a line for each group of workers, whose calls wait in a queue of their own', async () => {
     const groups = `tandem_workers{state="active",process="1"} 3
 tandem_workers{state="active",group="gpu",process="1"} 2
 tandem_workers{state="spare",group="gpu",process="1"} 1
 tandem_queue_calls{group="gpu",process="1"} 4
 tandem_worker_kills_total{group="gpu"} 6
 `;
-    const scrape = readScrape(`${text}${groups}`, 0);
-    assert.ok(scrape !== undefined);
-    const lines = view('title', scrape, undefined, { rows: undefined, columns: undefined });
+    const lines = await linesOf(`${text}${groups}`);
     assert.match(lines[1] ?? '', / queue 11 /);
     assert.match(lines[2] ?? '', /^workers 3 active, 0 spare, /);
     const line =
@@ -164,21 +175,10 @@ tandem_worker_kills_total{group="gpu"} 6
     assert.ok(lines.includes(line), lines.join('\n'));
   });
 
-  it("are none of another service's metrics", () => {
-    assert.equal(readScrape('# TYPE x counter\nx 1\n', 0), undefined);
-  });
-
-  it('give quantiles as Prometheus estimates them', () => {
-    const bounds = [0.125, 0.25, 0.5, Number.POSITIVE_INFINITY];
-    const counts = [10, 20, 20, 25];
-    assert.equal(quantile({ bounds, counts }, 0.2), 0.0625);
-    assert.equal(quantile({ bounds, counts }, 0.6), 0.1875);
-    assert.equal(quantile({ bounds, counts }, 0.8), 0.25);
-    assert.equal(quantile({ bounds, counts }, 0.99), Number.POSITIVE_INFINITY);
-    assert.equal(quantile({ bounds, counts: [0, 0, 0, 0] }, 0.5), undefined);
-    const later = { bounds, counts: [10, 20, 30, 35] };
-    assert.deepEqual(since(later, { bounds, counts }).counts, [0, 0, 10, 10]);
-    // It has begun anew meanwhile.
-    assert.deepEqual(since({ bounds, counts }, later).counts, counts);
+  it("are none of another service's metrics", async () => {
+    scraped = '# TYPE x counter\nx 1\n';
+    const { code, stderr } = await commands.run(['top', url, '--once']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^tandem: GET [^\n]+: these are no metrics of tandem\n$/);
   });
 });

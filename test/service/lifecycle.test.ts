@@ -29,6 +29,17 @@ describe('start', () => {
     assert.equal(new Set(running.threads).size, 2);
   });
 
+  test('the router of a service with modules takes no middleware, and reloads the replicas too', async (t) => {
+    const { dispatcher } = Running.make(t, { workers: 1 });
+    await dispatcher.ready();
+    const { router } = dispatcher;
+    // The types say so too: AnyRouter has no use().
+    const use = (): unknown => (router as Router).use((_context, next) => next());
+    assert.throws(use, /use: .* call use on the router of a module/);
+    assert.equal(await router.reloadModule(fixture('procedures.ts')), false);
+    await assert.rejects(router.reloadModule('./nowhere.js'), /nowhere\.js/);
+  });
+
   test('a call that waits for the start can be cancelled', async (t) => {
     const running = Running.make(t);
     const gone = new AbortController();

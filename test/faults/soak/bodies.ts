@@ -108,7 +108,7 @@ export class Bodies {
       }
       for (const { outcome } of readAnswer(plan, answer.text)) {
         // The main thread parses params up to a limit of its own.
-        const isTooLarge = plan.method === 'in.long' && outcome === '-32004';
+        const isTooLarge = plan.method === 'in.long' && outcome === '-32004 params';
         tally.answered(plan, outcome, outcome === 'ok' || isTooLarge);
       }
     } catch (error) {

@@ -29,7 +29,7 @@ interface Entry {
 
 /** Codes of calls that have not run: refused, cancelled, too large. */
 const notAccepted = 'not accepted';
-const neverRan = new Set(['-32000', '-32003', '-32004', notAccepted]);
+const neverRan = new Set(['-32000', '-32003', '-32004 params', notAccepted]);
 
 /** Every call and what it came to. */
 export class Tally {

@@ -5,6 +5,7 @@ import type {
 } from '../../src/core/procedures/document/introspect.ts';
 import { callsUrl, facts } from '../facts.ts';
 import { requestHeaders } from './headers.ts';
+import { loadUrls } from './urls.ts';
 
 export type { ProcedureSchema };
 
@@ -33,6 +34,7 @@ let etag: string | null = null;
 /** Loads the document, unless it is the one that is shown. */
 export async function loadRegistry(): Promise<void> {
   if (callsUrl === undefined || !facts.introspection) return;
+  void loadUrls();
   try {
     const response = await fetch(callsUrl, { headers: requestHeaders(), cache: 'no-cache' });
     // The page keeps what it shows: the service may be full, or may be ending.

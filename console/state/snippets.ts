@@ -7,15 +7,19 @@ function quote(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command line that sends the same. Values of headers are left out: they are mostly secrets. */
-export function curlText(body: string, isStream: boolean): string {
+/**
+ * A command line that sends the same. Values of headers are left out: they are mostly secrets.
+ *
+ * @param body JSON text; undefined: it is a GET
+ */
+export function curlText(url: string, body: string | undefined, isStream: boolean): string {
   const named = headers.value.filter(({ name }) => name.trim() !== '');
   const words = [
-    `curl${callsUrl?.includes('[') ? ' -g' : ''}${isStream ? ' -N' : ''} ${quote(callsUrl ?? '')}`,
-    `-H 'content-type: application/json'`,
+    `curl${url.includes('[') ? ' -g' : ''}${isStream ? ' -N' : ''} ${quote(url)}`,
+    ...(body === undefined ? [] : [`-H 'content-type: application/json'`]),
     ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
     ...named.map(({ name }) => `-H ${quote(`${name.trim().toLowerCase()}: ...`)}`),
-    `-d ${quote(body)}`,
+    ...(body === undefined ? [] : [`-d ${quote(body)}`]),
   ];
   return words.join(' \\\n  ');
 }

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
+import { callsUrl } from '../facts.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { requestText } from '../state/send.ts';
 import { codeText, curlText } from '../state/snippets.ts';
+import { type ProcedureUrl, urls, urlWith } from '../state/urls.ts';
 
 interface SnippetsProps {
   readonly method: string;
@@ -12,12 +14,18 @@ interface SnippetsProps {
 
 /** The same call elsewhere: on a command line, in code. */
 export function Snippets({ method, params, isStream }: SnippetsProps) {
-  const [kind, setKind] = useState<'curl' | 'code'>('curl');
+  const [chosen, setKind] = useState<'curl' | 'url' | 'code'>('curl');
+  const plain = urls.value.get(method);
+  // A reload may have taken the URL away.
+  const kind = chosen === 'url' && plain === undefined ? 'curl' : chosen;
+  const given = params();
   const text =
-    kind === 'curl'
-      ? curlText(requestText(method, params(), 1), isStream)
-      : codeText(method, params(), isStream);
-  const what = kind === 'curl' ? 'the command' : 'the code';
+    kind === 'code'
+      ? codeText(method, given, isStream)
+      : kind === 'url' && plain !== undefined
+        ? plainText(plain, given, isStream)
+        : curlText(callsUrl ?? '', requestText(method, given, 1), isStream);
+  const what = kind === 'code' ? 'the code' : 'the command';
   return (
     <section class="snippets" aria-label="The same call elsewhere">
       <div class="params-head">
@@ -26,11 +34,17 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
           <button type="button" aria-pressed={kind === 'curl'} onClick={() => setKind('curl')}>
             curl
           </button>
+          {plain !== undefined && (
+            <button type="button" aria-pressed={kind === 'url'} onClick={() => setKind('url')}>
+              Plain HTTP
+            </button>
+          )}
           <button type="button" aria-pressed={kind === 'code'} onClick={() => setKind('code')}>
             TypeScript
           </button>
         </div>
       </div>
+      {plain !== undefined && <PlainUrl plain={plain} params={given} />}
       <div class="with-copy">
         <pre class="json" role="group" tabIndex={0} aria-label={what}>
           <code>{text}</code>
@@ -38,5 +52,27 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
         <CopyButton text={() => text} what={what} />
       </div>
     </section>
+  );
+}
+
+function plainText(plain: ProcedureUrl, params: string, isStream: boolean): string {
+  const body = plain.method === 'post' ? params || '{}' : undefined;
+  return curlText(urlWith(plain, params), body, isStream);
+}
+
+/** The procedure's URL: a link if it can be opened. */
+function PlainUrl({ plain, params }: { readonly plain: ProcedureUrl; readonly params: string }) {
+  const url = urlWith(plain, params);
+  return (
+    <p class="url">
+      {plain.method.toUpperCase()}{' '}
+      {plain.method === 'get' ? (
+        <a href={url} target="_blank" rel="noreferrer">
+          {url}
+        </a>
+      ) : (
+        <code>{url}</code>
+      )}
+    </p>
   );
 }

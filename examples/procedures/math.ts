@@ -4,11 +4,20 @@ export const math = new Router();
 
 const twoNumbers = Type.Object({ a: Type.Number(), b: Type.Number() });
 
+/** They only compute: agents know that they change nothing, and a GET may call them. */
+const effects = { readOnly: true } as const;
+
 /** Codes of one's own: -32768 to -32000 belong to JSON-RPC. */
 const divisionByZero = 1001;
 
 math.rpc(
-  { name: 'add', doc: 'The sum of two numbers.', params: twoNumbers, returns: Type.Number() },
+  {
+    name: 'add',
+    doc: 'The sum of two numbers.',
+    params: twoNumbers,
+    returns: Type.Number(),
+    effects,
+  },
   ({ a, b }) => a + b,
 );
 
@@ -18,6 +27,7 @@ math.rpc(
     doc: 'a divided by b; error 1001 when b is 0.',
     params: twoNumbers,
     returns: Type.Number(),
+    effects,
   },
   ({ a, b }) => {
     if (b === 0) throw new RpcError(divisionByZero, 'Division by zero', { dividend: a });
@@ -31,6 +41,7 @@ math.rpc(
     doc: 'Count, mean and standard deviation of a list of numbers.',
     params: Type.Object({ values: Type.Array(Type.Number(), { minItems: 1 }) }),
     returns: Type.Object({ count: Type.Integer(), mean: Type.Number(), deviation: Type.Number() }),
+    effects,
   },
   ({ values }) => {
     const count = values.length;

@@ -4,6 +4,8 @@ import { type Cores, coresHere, coresText } from '../core/config/cores.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
+import type { Procedure } from '../core/procedures/types.ts';
+import type { Operations } from '../extras/openapi/operation.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
@@ -16,6 +18,8 @@ export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 export interface BannerFacts
   extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
     Pick<Config, 'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups'> {
+  /** The procedures that have URLs; undefined: the option `httpPath` is off. */
+  readonly plainHttp: PlainHttp | undefined;
   readonly version: string;
   /** false: a gateway, which runs nothing itself and has no workers. */
   readonly hasModules: boolean;
@@ -24,21 +28,45 @@ export interface BannerFacts
   readonly cores: Cores;
 }
 
+/** What the banner knows of procedures as plain HTTP. */
+export interface PlainHttp extends Pick<Config, 'httpPath' | 'introspection'> {
+  readonly operations: Operations;
+}
+
 /** The banner of a process that listens, with or without a supervisor. */
-export function bannerOf(
+export async function bannerOf(
   app: Served,
   address: Address,
   { modules, config, version }: { modules: readonly string[]; config: Config; version: string },
   hooks: Hooks,
-): string {
+): Promise<string> {
+  const authenticates = hooks.authenticate !== undefined;
   return banner(app, {
     ...config,
     ...address,
+    plainHttp: await plainHttpOf(app.router, config, authenticates),
     version,
     hasModules: modules.length > 0,
-    authenticates: hooks.authenticate !== undefined,
+    authenticates,
     cores: coresHere(),
   });
+}
+
+async function plainHttpOf(
+  router: AnyRouter,
+  { httpPath, httpProcedures, introspection }: Config,
+  authenticates: boolean,
+): Promise<PlainHttp | undefined> {
+  if (httpPath === '') return undefined;
+  // Loaded on demand, as the facade is.
+  const { Operations } = await import('../extras/openapi/operation.ts');
+  const table = new Map<string, Procedure>();
+  for (const name of router.list()) {
+    const procedure = router.get(name);
+    if (procedure !== undefined) table.set(name, procedure);
+  }
+  const operations = new Operations(table, httpProcedures, authenticates);
+  return { httpPath, introspection, operations };
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
@@ -85,23 +113,88 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** The command that calls this service, as words: the URL of a Unix socket is none that curl takes. */
-function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
+/** The command that asks for `url`, as words: the URL of a Unix socket is none that curl takes. */
+function curlWords(url: string): string[] {
   const [, scheme = '', socket, path = ''] = /^(https?)\+unix:\/\/([^/]+)(.*)$/.exec(url) ?? [];
-  const words = ['curl'];
   if (socket !== undefined) {
-    words.push('--unix-socket', decodeURIComponent(socket), `${scheme}://localhost${path}`);
-  } else {
-    // Without -g, curl reads the brackets of an IPv6 address as a pattern.
-    if (url.includes('[')) words.push('-g');
-    words.push(url);
+    return ['curl', '--unix-socket', decodeURIComponent(socket), `${scheme}://localhost${path}`];
   }
+  // Without -g, curl reads the brackets of an IPv6 address as a pattern.
+  return ['curl', ...(url.includes('[') ? ['-g'] : []), url];
+}
+
+/** Words of a curl command: the body is `value`. */
+function jsonWords(value: unknown): string[] {
+  return ['-H', 'content-type: application/json', '-d', JSON.stringify(value)];
+}
+
+/** The command that calls this service by JSON-RPC. */
+function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
+  const words = curlWords(url);
   if (call !== undefined) {
     // Without -N, curl shows the values of a stream when there are many.
     if (router.get(call.method)?.stream) words.push('-N', '-H', 'accept: text/event-stream');
-    words.push('-H', 'content-type: application/json', '-d', JSON.stringify(call));
+    words.push(...jsonWords(call));
   }
   return words.map(quote).join(' ');
+}
+
+/** What the banner shows of plain HTTP. */
+interface PlainExample {
+  /** The command that calls a procedure by its URL; undefined: no procedure was found for it. */
+  readonly curl: string | undefined;
+  /** What a browser can open; undefined: there is nothing, or the server listens on a Unix socket. */
+  readonly link: string | undefined;
+}
+
+/**
+ * A link for a browser and a line for a terminal: a GET of a procedure that is read and whose params fit a query, else
+ * the OpenAPI document and a POST.
+ */
+function plainExample(
+  router: AnyRouter,
+  { httpPath, introspection, operations }: PlainHttp,
+  url: string,
+): PlainExample {
+  // By the text: an address of a Unix socket is no base for a relative URL.
+  const origin = /^[^/]+\/\/[^/]+/.exec(url)?.[0] ?? '';
+  const canOpen = /^https?:/.test(url);
+  const names = [...operations.procedures.keys()];
+  const read = exampleCallOf(
+    router,
+    names.filter((name) => {
+      const operation = operations.find(name);
+      return operation?.isRead === true && operation.form === 'query' && !operation.stream;
+    }),
+  );
+  if (read !== undefined) {
+    const link = `${origin}${httpPath}/${read.method}${queryOf(read.params)}`;
+    const curl = curlWords(link).map(quote).join(' ');
+    return { curl, link: canOpen ? link : undefined };
+  }
+  const call = exampleCallOf(
+    router,
+    names.filter((name) => !operations.find(name)?.stream),
+  );
+  const words = call && [
+    ...curlWords(`${origin}${httpPath}/${call.method}`),
+    ...jsonWords(call.params ?? {}),
+  ];
+  return {
+    curl: words?.map(quote).join(' '),
+    link: canOpen && introspection ? `${origin}/openapi.json` : undefined,
+  };
+}
+
+/** Params as a query: each item of an array is a member of its own. */
+function queryOf(params: ExampleCall['params'] = {}): string {
+  const members = Object.entries(params).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one: unknown): [string, string] => [
+      name,
+      String(one),
+    ]),
+  );
+  return members.length === 0 ? '' : `?${new URLSearchParams(members)}`;
 }
 
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
@@ -124,7 +217,7 @@ function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
   const { router } = app;
-  const { url, mcpUrl, consoleUrl, version, service, authenticates } = facts;
+  const { url, mcpUrl, consoleUrl, plainHttp, version, service, authenticates } = facts;
   // The groups that have workers: those that a procedure names.
   const used = new Set(router.list().map((name) => router.get(name)?.group));
   const groups = Object.entries(facts.groups).filter(([group]) => used.has(group));
@@ -144,7 +237,9 @@ export function banner(app: Served, facts: BannerFacts): string {
   lines.push('', ...(facts.hasModules ? procedureRows(app) : gateway), '');
   if (url !== '') {
     const call = exampleCall(router);
+    const plain = plainHttp && plainExample(router, plainHttp, reachable(url));
     lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
+    if (plain?.curl !== undefined) lines.push(`  ${plain.curl}`);
     const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
     if (authenticates || (call !== undefined && asksWho(router, call.method))) {
       // Only the hook's author knows what the hook looks at.
@@ -152,6 +247,7 @@ export function banner(app: Served, facts: BannerFacts): string {
         `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
       );
     }
+    if (plain?.link !== undefined) lines.push(`As plain HTTP: ${plain.link}`);
     if (consoleUrl !== undefined) lines.push(`Or in a browser: ${reachable(consoleUrl)}`);
     lines.push('');
   }
@@ -172,8 +268,12 @@ export interface ExampleCall {
  * @returns undefined if no call was found
  */
 export function exampleCall(router: AnyRouter): ExampleCall | undefined {
+  return exampleCallOf(router, router.list());
+}
+
+/** The same, of the procedures `names`. */
+function exampleCallOf(router: AnyRouter, names: readonly string[]): ExampleCall | undefined {
   const asks = (method: string): boolean => asksWho(router, method);
-  const names = router.list();
   const open = names.filter((name) => !asks(name));
   return callOfOne(router, open) ?? callOfOne(router, names.filter(asks));
 }

@@ -79,7 +79,7 @@ async function start(order: StartOrder): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const text = bannerOf(app, address, { modules, config, version }, hooks);
+  const text = await bannerOf(app, address, { modules, config, version }, hooks);
   channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

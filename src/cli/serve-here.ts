@@ -40,7 +40,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
     const address = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    printBanner(bannerOf(app, address, { modules, config, version }, hooks));
+    printBanner(await bannerOf(app, address, { modules, config, version }, hooks));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

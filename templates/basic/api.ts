@@ -12,6 +12,7 @@ export interface Contract {
       language?: string;
     };
     result: string;
+    effects: { readOnly: true };
     errors: {
       /** No greeting in this language */
       UnknownLanguage: { code: 404 };
@@ -48,3 +49,8 @@ interface Procedures {
   /** The name of the caller. */
   readonly whoAmI: Method<Contract['whoAmI']>;
 }
+
+/** For `createClient<Contract>({ url, hints })`: what may be sent again, and where there are bytes. */
+export const hints = {
+  greet: { readOnly: true },
+};

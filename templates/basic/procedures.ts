@@ -31,6 +31,8 @@ const greet = app.procedure(
     }),
     returns: Type.String(),
     errors: { UnknownLanguage: { code: 404, message: 'No greeting in this language' } },
+    // It changes nothing, so a GET may call it: /api/greet?name=Ada
+    effects: { readOnly: true },
     // Cheap whatever a caller sends. What says nothing and is synchronous runs in a worker.
     placement: 'inline',
   },

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import type { TObject } from '@sinclair/typebox';
 import { banner, exampleCall, quote, type Served } from '../../src/cli/banner.ts';
+import type { Procedure } from '../../src/core/procedures/types.ts';
+import { Operations } from '../../src/extras/openapi/operation.ts';
 import { Router, Type } from '../../src/index.ts';
 
 function routerWith(...params: TObject[]): Router {
@@ -82,20 +84,22 @@ describe('the example call', () => {
   });
 });
 
+const bannerFacts = {
+  service: ['tandem'],
+  url: 'http://127.0.0.1:1/rpc',
+  consoleUrl: undefined,
+  mcpUrl: undefined,
+  plainHttp: undefined,
+  version: '1',
+  hasModules: true,
+  processes: 1,
+  workers: 1,
+  cores: { count: 2, quota: undefined },
+  spareWorkers: 0,
+  groups: {},
+};
+
 describe('the banner', () => {
-  const facts = {
-    service: ['tandem'],
-    url: 'http://127.0.0.1:1/rpc',
-    consoleUrl: undefined,
-    mcpUrl: undefined,
-    version: '1',
-    hasModules: true,
-    processes: 1,
-    workers: 1,
-    cores: { count: 2, quota: undefined },
-    spareWorkers: 0,
-    groups: {},
-  };
   it('says of a stream that it is one', () => {
     const router = new Router();
     const { rpc } = router;
@@ -105,14 +109,14 @@ describe('the banner', () => {
       return 'all';
     });
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
-    const text = banner(app, { ...facts, authenticates: false });
+    const text = banner(app, { ...bannerFacts, authenticates: false });
     assert.match(text, /^ {2}ticks\(\.\.\.\) -> stream of number +inline/m);
     assert.match(text, /^ {2}primes\(\.\.\.\) -> stream of number, then string +inline/m);
   });
 
   const linesOf = (router: Router, authenticates: boolean): string[] => {
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
-    const lines = banner(app, { ...facts, authenticates }).split('\n');
+    const lines = banner(app, { ...bannerFacts, authenticates }).split('\n');
     return lines.slice(lines.indexOf('Try it:') + 1);
   };
   const open = new Router();
@@ -126,7 +130,7 @@ describe('the banner', () => {
 
   it('of a gateway names no workers, since it has none, and says where calls go', () => {
     const app: Served = { router: new Router(), transport: 'node', placementOf: () => 'inline' };
-    const text = banner(app, { ...facts, hasModules: false, authenticates: false });
+    const text = banner(app, { ...bannerFacts, hasModules: false, authenticates: false });
     assert.match(text, /^tandem 1 listens on \S+ \(node:http, no workers, on 2 cores\)$/m);
     assert.match(text, /^ {2}calls go to the members of tandem$/m);
   });
@@ -166,6 +170,63 @@ describe('the banner', () => {
     const [command = '', none] = linesOf(both, false);
     assert.match(command, /"method":"open"/);
     assert.equal(none, '');
+  });
+});
+
+describe('the banner of a service with plain HTTP', () => {
+  const readOnly = { readOnly: true } as const;
+  const read = { name: 'find', effects: readOnly };
+
+  function tries(router: Router, { url = 'http://127.0.0.1:1/rpc', introspection = true } = {}) {
+    const table = new Map(router.list().map((name) => [name, router.get(name) as Procedure]));
+    const operations = new Operations(table, [], false);
+    const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
+    const text = banner(app, {
+      ...bannerFacts,
+      url,
+      authenticates: false,
+      plainHttp: { httpPath: '/api', introspection, operations },
+    });
+    const [, , curl, ...links] = text.slice(text.indexOf('Try it:')).trimEnd().split('\n');
+    return { curl, links };
+  }
+
+  it('shows the URL of a read whose params fit a query, and the curl line of it', () => {
+    const router = new Router();
+    router.rpc({ name: 'save', params: { name: Type.String() } }, () => null);
+    const near = Type.Object({ lat: Type.Number() });
+    router.rpc({ ...read, name: 'nested', params: { near } }, () => null);
+    router.rpc({ ...read, name: 'hidden', params: { a: Type.Number() }, httpApi: false }, () => 1);
+    router.rpc({ ...read, name: 'ticks', params: { n: Type.Integer() } }, function* ticks() {
+      yield 1;
+    });
+    const tags = Type.Array(Type.String(), { examples: [['a b', 'c&d']] });
+    router.rpc({ ...read, params: { tags, exact: Type.Boolean() } }, () => null);
+    const link = 'http://127.0.0.1:1/api/find?tags=a+b&tags=c%26d&exact=true';
+    assert.deepEqual(tries(router), {
+      curl: `  curl '${link}'`,
+      links: [`As plain HTTP: ${link}`],
+    });
+    const { curl } = tries(router, { url: 'http://[::]:1/rpc' });
+    assert.equal(curl, `  curl -g '${link.replace('127.0.0.1', '[::1]')}'`);
+  });
+
+  it('shows the OpenAPI document and a POST if nothing is read by GET', () => {
+    const router = new Router();
+    router.rpc({ name: 'save', params: { name: Type.Literal('x') } }, () => null);
+    const post = `curl http://127.0.0.1:1/api/save -H 'content-type: application/json' -d '{"name":"x"}'`;
+    const document = 'As plain HTTP: http://127.0.0.1:1/openapi.json';
+    assert.deepEqual(tries(router), { curl: `  ${post}`, links: [document] });
+    assert.deepEqual(tries(router, { introspection: false }).links, []);
+  });
+
+  it('has a curl line but no link on a Unix socket', () => {
+    const router = new Router();
+    router.rpc({ ...read, params: {} }, () => 1);
+    assert.deepEqual(tries(router, { url: 'http+unix://%2Frun%2Frpc.sock/rpc' }), {
+      curl: '  curl --unix-socket /run/rpc.sock http://localhost/api/find',
+      links: [],
+    });
   });
 });
 

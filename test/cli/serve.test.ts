@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { root } from '../files.ts';
 import { fixture, type Running, startCli, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
@@ -101,6 +102,22 @@ describe('the banner of tandem serve', () => {
     for (const line of server.stderr.split('\n').filter((text) => text !== '')) {
       assert.doesNotThrow(() => JSON.parse(line), line);
     }
+  });
+});
+
+describe('the banner of tandem serve --http-path', () => {
+  it('has a curl line and a link that work as pasted', async (t) => {
+    const { server, url } = await startServer([
+      join(root, 'examples/procedures.ts'),
+      '--http-path',
+      '/api',
+    ]);
+    t.after(() => server.child.kill('SIGTERM'));
+    const [, link = ''] = /^As plain HTTP: (\S+)$/m.exec(server.stdout) ?? [];
+    assert.equal(link, new URL('/api/math.add?a=2&b=3', url).href);
+    const line = /^ {2}(curl \S+)$/m.exec(server.stdout)?.[1] ?? '';
+    assert.deepEqual(pastedArguments(line), [link]);
+    assert.equal(await (await fetch(link)).text(), '5');
   });
 });
 

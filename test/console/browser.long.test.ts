@@ -208,6 +208,45 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     assert.ok(!`${command}${code}`.includes('secret'));
   });
 
+  test('links the URL of a procedure with its params, and copies the command of it', async (t) => {
+    const shown = await browser.show(t, {
+      options: { httpPath: '/api', httpProcedures: ['catalog.*', 'orders.*'] },
+      hash: '#/p/catalog.find',
+      width: 320,
+    });
+    const { page, url } = shown;
+    const copied = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'Plain HTTP' }).click();
+      await page.getByRole('button', { name: 'Copy the command' }).click();
+      await page.getByText('Copied').waitFor();
+      return page.evaluate<string>('navigator.clipboard.readText()');
+    };
+    await field(page, 'word').fill('mug & tee');
+    const link = new URL('/api/catalog.find?word=mug+%26+tee', url).href;
+    assert.equal(await page.locator('.url a').getAttribute('href'), link);
+    assert.equal(await copied(), `curl '${link}'`);
+    assert.equal((await fetch(link)).status, 200);
+    assert.deepEqual(await violations(page), []);
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    assert.ok(width <= 320, `${width} px wide`);
+
+    await page.goto(`${url}#/p/orders.cancel`);
+    await field(page, 'order').fill('ORD-1');
+    const post = new URL('/api/orders.cancel', url).href;
+    assert.equal(await page.locator('.url').innerText(), `POST ${post}`);
+    const command = [
+      `curl ${post}`,
+      `-H 'content-type: application/json'`,
+      `-d '{"order":"ORD-1"}'`,
+    ];
+    assert.equal(await copied(), command.join(' \\\n  '));
+
+    await page.goto(`${url}#/p/tools.echo`);
+    await page.getByRole('heading', { name: 'tools.echo' }).waitFor();
+    assert.equal(await page.locator('.url').count(), 0);
+    await assertQuiet(shown);
+  });
+
   test('is used by keyboard alone: find, arrows, tab, call', async (t) => {
     const { page } = await browser.show(t);
     await page.locator('.find li a').first().waitFor();

@@ -77,6 +77,7 @@ for (const transport of ['uws', 'node'] as const) {
 
     test('is one page under a strict policy, with what it can not ask for, and its version as an ETag', async (t) => {
       const { at } = await serve(t, { transport, path: '/api/rpc' });
+      const plain = await serve(t, { transport, httpPath: '/api' });
       const { status, headers, body } = await get(at('/console/'));
       assert.equal(status, 200);
       assert.equal(headers['content-security-policy'], policy);
@@ -86,7 +87,13 @@ for (const transport of ['uws', 'node'] as const) {
       assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
       assert.equal(headers['access-control-allow-origin'], undefined);
       const { version: _version, ...facts } = factsIn(body.toString());
-      assert.deepEqual(facts, { calls: '../api/rpc', live: true, introspection: true });
+      assert.deepEqual(facts, {
+        calls: '../api/rpc',
+        urls: null,
+        live: true,
+        introspection: true,
+      });
+      assert.equal(factsIn((await get(plain.at('/console/'))).body.toString()).urls, '/api');
       const again = await get(at('/console/'), { 'if-none-match': String(headers.etag) });
       assert.deepEqual([again.status, again.body.length], [304, 0]);
       const head = await get(at('/console/'), {}, 'HEAD');

@@ -20,6 +20,8 @@ import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-optio
 export interface ConsoleOptions {
   /** The path of the calls. */
   readonly path: string;
+  /** What the paths of procedures as plain HTTP begin with; empty: they have none. */
+  readonly httpPath: string;
   readonly introspection: boolean;
   /** undefined: no figures are kept. */
   readonly figures: FiguresSource | undefined;
@@ -29,7 +31,7 @@ export interface ConsoleOptions {
 
 /** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
 export function createConsole(options: ConsoleOptions): ConsoleSite {
-  const { path, introspection, localOnly } = options;
+  const { path, httpPath, introspection, localOnly } = options;
   const pages = new Pages();
   const figures = options.figures && new Figures(options.figures);
   let version: string | undefined;
@@ -40,6 +42,7 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
       const facts: PageFacts = {
         // The page lies one folder below what the paths of this server begin at.
         calls: serves === 'operations' ? null : `..${path}`,
+        urls: serves === 'operations' || httpPath === '' ? null : httpPath,
         live: serves !== 'calls' && figures !== undefined,
         introspection,
         version,
@@ -59,6 +62,8 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
 export interface PageFacts {
   /** The path of the calls, relative to the page; null: the page's server takes none. */
   readonly calls: string | null;
+  /** What the paths of procedures as plain HTTP begin with; null: the page's server has none. */
+  readonly urls: string | null;
   /** Whether the page's server gives figures. */
   readonly live: boolean;
   /** Whether the service describes its procedures. */

@@ -78,10 +78,11 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
 
 async function loadConsole(dispatcher: Dispatcher, { isLocal }: SiteOptions) {
   const { createConsole, isBuilt, notBuilt } = await import('../../extras/console/console.ts');
-  const { path, introspection, allowedHosts } = dispatcher.config;
+  const { path, httpPath, introspection, allowedHosts } = dispatcher.config;
   const { metrics } = dispatcher;
   const site = createConsole({
     path,
+    httpPath,
     introspection,
     localOnly: isLocal && allowedHosts.length === 0,
     figures: metrics && {

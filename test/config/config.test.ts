@@ -231,7 +231,7 @@ describe('what one caller may take', () => {
   });
 
   it('is refused where it can not be', () => {
-    for (const rateLimit of [5, null, { calls: 1.5 }, { calls: '5' }, { cost: 1 }]) {
+    for (const rateLimit of [5, null, [], [5], { calls: 1.5 }, { calls: '5' }, { cost: 1 }]) {
       assert.match(
         refusal(() => configOf({ rateLimit })),
         /^option rateLimit: expected none/,

@@ -32,6 +32,7 @@ import { createLog, isLog, type Log, limitGivenLog } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
+import { isObject } from '../protocol/body.ts';
 import { CountersByGroup, type PoolStats } from '../workers/options.ts';
 import { Cluster, type RemoteStats } from './cluster.ts';
 import { type BlockedFigures, MainThreadBlockers } from './main-thread-blockers.ts';
@@ -94,10 +95,7 @@ export function createContext(options: DispatcherOptions) {
   // The table of options takes text and numbers alone: functions and stores are for `createCallers`.
   const texts = {
     fairBy: typeof fairBy === 'function' ? undefined : fairBy,
-    rateLimit:
-      typeof rateLimit === 'object' && rateLimit !== null
-        ? { ...rateLimit, store: undefined }
-        : rateLimit,
+    rateLimit: isObject(rateLimit) ? { ...rateLimit, store: undefined } : rateLimit,
   };
   const config = resolveConfig({ ...settings, ...texts }, {}, otherOptions);
   if (config.hooks !== '') {

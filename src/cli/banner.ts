@@ -194,7 +194,7 @@ function queryOf(params: ExampleCall['params'] = {}): string {
       String(one),
     ]),
   );
-  return members.length === 0 ? '' : `?${new URLSearchParams(members)}`;
+  return members.length === 0 ? '' : `?${new URLSearchParams(members).toString()}`;
 }
 
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {

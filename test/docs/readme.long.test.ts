@@ -53,7 +53,7 @@ describe('README.md', () => {
 
   it('names the scripts of package.json that it runs', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    assert.match(scripts.start ?? '', /serve examples\/procedures\.ts$/);
+    assert.match(scripts.start ?? '', /serve examples\/procedures\.ts --http-path \/api$/);
     const run = [
       ...pages
         // Its scripts are those of the project that `tandem init` writes.

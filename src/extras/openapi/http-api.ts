@@ -1,4 +1,5 @@
 import { suggest } from '../../core/base/suggest.ts';
+import { neverRan } from '../../core/dispatch/call.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Document, ServedProcedures, Service } from '../../core/dispatch/service.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
@@ -313,6 +314,7 @@ class ApiCall implements ApiExchange, ReplySink {
     this.#sink = sink;
     if (answersBytes(operation, this.#request.accept)) {
       scope.rawBytes = { param: scope.rawBytes?.param, asResult: true };
+      scope.ending = { code: 0, runUs: neverRan };
     }
     this.#readStream(operation, scope);
     const reply = this.#api.service.handle(call, scope, sink && this);
@@ -373,7 +375,7 @@ class ApiCall implements ApiExchange, ReplySink {
     const { problems, vary } = this.#api;
     const lines = rateLimitLines(this.#scope?.rateNotice);
     const isText = typeof reply === 'string';
-    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.endCode === 0) {
+    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.ending?.code === 0) {
       return resultAnswer({ bytes: reply }, operation, { request, vary, lines });
     }
     if (!(isText ? reply : textOf(reply, resultHead.length)).startsWith(resultHead)) {

@@ -15,11 +15,14 @@ import {
 import {
   type Answer,
   type BodyAnswer,
-  type BodySink,
   bodyless,
   rateLimitLines,
 } from '../../server/http/edge/answer.ts';
-import type { Api, ApiExchange, ApiRequest } from '../../server/http/edge/http-options.ts';
+import type {
+  ApiExchange,
+  ApiRequest,
+  ProcedureUrls,
+} from '../../server/http/edge/http-options.ts';
 import type { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream } from '../../server/http/event-stream/event-stream.ts';
 import { acceptPost, type BodyKind, bodyKindOf } from './accept.ts';
@@ -60,7 +63,7 @@ export interface HttpApiOptions {
  * The procedures of a service as plain HTTP: one URL for each. It turns a request into a call of JSON-RPC and its reply into
  * an answer, so that everything between the two is the service's own. It keeps nothing between two requests.
  */
-export class HttpApi implements Api {
+export class HttpApi implements ProcedureUrls {
   readonly service: Service;
   readonly options: HttpApiOptions;
   readonly problems: Problems;
@@ -94,7 +97,7 @@ export class HttpApi implements Api {
       : served && this.#knownOf(served).operations;
   }
 
-  /** See {@link Api.document}. */
+  /** See {@link ProcedureUrls.document}. */
   document(): Document | undefined {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
@@ -183,7 +186,7 @@ class ApiCall implements ApiExchange, ReplySink {
   #operation: Operation | undefined;
   #bodyKind: BodyKind = 'json';
   #scope: RequestScope | undefined;
-  #sink: BodySink | undefined;
+  #sink: ReplySink<BodyAnswer> | undefined;
 
   constructor(api: HttpApi, request: ApiRequest) {
     this.#api = api;
@@ -220,7 +223,7 @@ class ApiCall implements ApiExchange, ReplySink {
   }
 
   /** Asks who calls, where somebody can say that, and goes on. See {@link BodyHandler}. */
-  handle(body: string | Uint8Array, scope: RequestScope, sink: BodySink): Answered {
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): Answered {
     if (scope.verdict === undefined) return this.#begin(body, scope, sink);
     const kept = keepBody(body);
     const refusal = this.#api.service.admit(scope);
@@ -239,7 +242,11 @@ class ApiCall implements ApiExchange, ReplySink {
     this.#sink?.onReply(this.#answer(reply));
   }
 
-  #begin(body: string | Uint8Array, scope: RequestScope, sink: BodySink | undefined): Answered {
+  #begin(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink<BodyAnswer> | undefined,
+  ): Answered {
     if (this.#operation !== undefined) return this.#run(this.#operation, body, scope, sink);
     const operations = this.#api.operations();
     if (!(operations instanceof Promise)) return this.#runIn(operations, body, scope, sink);
@@ -251,7 +258,7 @@ class ApiCall implements ApiExchange, ReplySink {
     operations: Operations | undefined,
     body: string | Uint8Array,
     scope: RequestScope,
-    sink: BodySink | undefined,
+    sink: ReplySink<BodyAnswer> | undefined,
   ): Answered {
     const refused = this.#check(operations);
     return refused ?? this.#run(this.#operation as Operation, body, scope, sink);
@@ -306,7 +313,7 @@ class ApiCall implements ApiExchange, ReplySink {
     operation: Operation,
     body: string | Uint8Array,
     scope: RequestScope,
-    sink: BodySink | undefined,
+    sink: ReplySink<BodyAnswer> | undefined,
   ): Answered {
     const call = this.#callOf(operation, body, scope);
     if (typeof call === 'object' && 'status' in call) return call;

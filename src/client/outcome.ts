@@ -35,7 +35,7 @@ export interface TransportFacts {
 }
 
 /** The call got no valid reply: no connection, a response that is not JSON-RPC, wrong ids. */
-export class RpcTransportError extends Error {
+export class RpcTransportError extends Error implements TransportFacts {
   override readonly name = 'RpcTransportError';
   declare readonly url: string;
   declare readonly status: number | undefined;

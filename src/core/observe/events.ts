@@ -38,6 +38,7 @@ export const logEvents = {
   'observer-failed': 'log',
   'worker-lost': 'console',
   'worker-killed': 'console',
+  'stacks-unavailable': 'log',
   'worker-restart-failed': 'console',
   'worker-retired': 'console',
   'worker-error': 'console',

@@ -28,6 +28,7 @@ export const logEvents = {
   placement: 'console',
   'front-end-blocked': 'console',
   'front-end-freed': 'console',
+  'main-thread-stack': 'log',
   'call-failed': 'log',
   'result-too-large': 'log',
   'result-mismatch': 'log',

@@ -29,7 +29,7 @@ export type Sight =
  * of the code that the thread is in. The stack must have the usual form, whatever the thread's code has set; and an own
  * `prepareStackTrace` is code of the user, which must not run here.
  */
-const stackExpression = `(() => {
+export const stackExpression = `(() => {
   const { stackTraceLimit, prepareStackTrace } = Error;
   Error.stackTraceLimit = 30;
   Error.prepareStackTrace = undefined;
@@ -38,7 +38,7 @@ const stackExpression = `(() => {
 })()`;
 
 /** Lines of the answer before the frames of the thread's own code: the Error's name, and two frames of the expression. */
-const expressionLines = 3;
+export const expressionLines = 3;
 
 /** So many times a thread is asked that answers between two microtasks: the next answer may come within one. */
 const mostAsks = 10;
@@ -157,7 +157,8 @@ class Asked<Thread extends AskedThread> {
     const before = this.#busyMs;
     const now = busyMs(this.thread.tid);
     if (before === undefined || now === undefined) return { in: 'native', doing: undefined };
-    return { in: 'native', doing: now - before > waitedMs / 2 ? 'computing' : 'waiting' };
+    // While its garbage is collected, other threads do a part of the work.
+    return { in: 'native', doing: now - before > waitedMs / 10 ? 'computing' : 'waiting' };
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
 import { type ContractOf, createClient, type Hints, RpcError } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
@@ -7,6 +7,7 @@ import { sse } from '../../src/client/sse.ts';
 import { createCaller } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
+import { suiteLifetime } from '../harness.ts';
 import { needs } from '../servers.ts';
 import { serve } from './serve.ts';
 
@@ -43,19 +44,13 @@ function openers(url: string) {
 for (const server of ['uws', 'node'] as const) {
   for (const way of ['server-sent events', 'a WebSocket'] as const) {
     describe(`streams over ${way}, ${server}`, needs(server), () => {
-      const stops: (() => Promise<void>)[] = [];
+      const lifetime = suiteLifetime();
       let all: ReturnType<typeof openers>;
       before(async () => {
-        const url = await serve(
-          { after: (stop) => void stops.push(stop) },
-          { modules, transport: server },
-        );
+        const url = await serve(lifetime, { modules, transport: server });
         all = openers(url);
       });
-      after(async () => {
-        all.close();
-        for (const stop of stops) await stop();
-      });
+      lifetime.after(() => all.close());
       checks(() => all[way]());
     });
   }

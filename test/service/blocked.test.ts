@@ -4,10 +4,12 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { threadId } from 'node:worker_threads';
-import { Dispatcher, type DispatcherOptions, Router, RpcApp } from '../../src/index.ts';
+import { type DispatcherOptions, Router } from '../../src/index.ts';
 import router, { heldMs } from '../fixtures/service/blocking.ts';
-import { callUntilNamed, threadOf, timesNamed, turn } from './front-end.ts';
-import { fixture, type LogLine, Running, recorder } from './harness.ts';
+import { type LogLine, startApp, TestService } from '../harness.ts';
+import { turn } from '../turns.ts';
+import { callUntilNamed, threadOf, timesNamed } from './front-end.ts';
+import { fixture, Running } from './running.ts';
 
 const modules = [fixture('blocking.ts')];
 
@@ -128,9 +130,7 @@ test('what is declared inline is named and stays', async (t) => {
 });
 
 test('a router without modules has its procedures named, and no place to move them to', async (t) => {
-  const { log, lines } = recorder();
-  const dispatcher = new Dispatcher({ router, log });
-  t.after(() => dispatcher.close());
+  const { dispatcher, lines } = TestService.make(t, { router });
   await callUntilNamed(dispatcher, 'atOnce', 4);
   assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
   assert.deepEqual(named(lines), ['atOnce']);
@@ -174,9 +174,7 @@ test('who ran when the process stood still, or the garbage collector paused it, 
     while (performance.now() - began < 60) collect();
     pauses.push(performance.now() - began);
   });
-  const { log, lines } = recorder();
-  const dispatcher = new Dispatcher({ router: others, log });
-  t.after(() => dispatcher.close());
+  const { dispatcher, lines } = TestService.make(t, { router: others });
   for (const method of ['stands', 'collects']) {
     for (let time = 0; time < 3; time++) await dispatcher.dispatch({ method, id: time });
   }
@@ -187,18 +185,13 @@ test('who ran when the process stood still, or the garbage collector paused it, 
 });
 
 test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => {
-  const { log, lines } = recorder();
-  const app = new RpcApp({
+  const { url, metricsUrl, lines } = await startApp(t, {
     router,
-    log,
-    port: 0,
     authenticate: ({ headers }) => {
       if (headers['x-slow'] !== undefined)
         router.get('synchronous')?.handler({} as never, {} as never);
     },
   });
-  const { url, metricsUrl } = await app.listen({ port: 0 });
-  t.after(() => app.close());
   const call = async (method: string, headers: Record<string, string> = {}): Promise<void> => {
     const reply = await fetch(url, {
       method: 'POST',

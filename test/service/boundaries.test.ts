@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
-import { fixture, lost, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { fixture, lost, Running, resultOf } from './running.ts';
 
 /** docs/protocol.md, "Who may call", and docs/architecture.md, "The failure model". */
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { type ConfigOptions, type DispatcherOptions, RpcApp } from '../../src/index.ts';
+import type { ConfigOptions, DispatcherOptions, RpcApp } from '../../src/index.ts';
+import { startApp } from '../harness.ts';
 import { post, RawClient } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
-import { fixture, recorder } from './harness.ts';
-import { Journal, until } from './journal.ts';
+import { until } from '../turns.ts';
+import { Journal } from './journal.ts';
+import { fixture } from './running.ts';
 
 const outstanding = 200;
 
@@ -36,17 +37,10 @@ class Server {
     header = 'authorization',
   ): Promise<Server> {
     const journal = new Journal();
-    const app = new RpcApp({
+    const { app } = await startApp(t, {
       modules: [fixture('procedures.ts'), fixture('costly.ts')],
-      workers: 1,
-      spareWorkers: 0,
-      niceIncrement: 0,
-      ...patience,
       // A worker that is held here is not stuck.
-      timeoutMs: 600_000,
       maxRequestMs: 600_000,
-      port: 0,
-      log: recorder().log,
       authenticate: ({ headers }) => ({ sub: headers.authorization ?? '' }),
       ...options,
     });

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import type { Dispatcher } from '../../src/index.ts';
+import { turn } from '../turns.ts';
 
 /** Calls a procedure that returns the thread it ended on. @returns that thread, when the watch has told what it found */
 export async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
   const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
+  // The watch tells of what it found by `setImmediate`, before this one. A timer would not do: where a timer's callback takes
+  // a millisecond, Node runs the timers that it set before any `setImmediate`.
   await turn();
   return reply.result;
-}
-
-/**
- * Resolves when what was found has been told. The watch tells of it by `setImmediate`, before this one. A timer would not
- * do: where a timer's callback takes a millisecond, Node runs the timers that it set before any `setImmediate`.
- */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** How often a procedure has been named for holding the front end. */

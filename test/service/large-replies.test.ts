@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { Dispatcher, Router } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { ok, recorder } from './harness.ts';
+import { Router } from '../../src/index.ts';
+import { TestService } from '../harness.ts';
+import { ok } from './running.ts';
 
 /** Inline replies that are made as bytes: docs/architecture.md, "Decisions". */
 
@@ -25,12 +25,10 @@ function start(
     return [piece.repeat(length)];
   });
   router.rpc({ name: 'ping', placement: 'inline' }, () => 'pong');
-  const { log } = recorder();
-  const service = new Dispatcher({ router, log, ...patience, maxReplyBytes });
-  t.after(() => service.close(0));
+  const service = TestService.make(t, { router, maxReplyBytes });
   const call = (method: string, length: number, id = '1') =>
-    service.dispatchText(JSON.stringify({ jsonrpc: '2.0', id, method, params: { length } }));
-  return { service, call, runs: () => runs };
+    service.ask({ jsonrpc: '2.0', id, method, params: { length } });
+  return { service: service.dispatcher, call, runs: () => runs };
 }
 
 const large = 2 * 1024 ** 2;

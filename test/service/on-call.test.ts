@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
 import { Dispatcher, Router, RpcError } from '../../src/index.ts';
-import { Running, recorder, resultOf } from './harness.ts';
+import { type Lifetime, TestService } from '../harness.ts';
+import { Running, resultOf } from './running.ts';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -67,13 +68,10 @@ describe('onCall', () => {
 });
 
 describe('observers', () => {
-  function rig(t: { after(end: () => Promise<void>): void }, onCall: unknown) {
+  function rig(t: Lifetime, onCall: unknown) {
     const router = new Router();
     router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-    const { log, lines } = recorder();
-    const dispatcher = new Dispatcher({ router, log, onCall: onCall as () => void });
-    t.after(() => dispatcher.close());
-    return { dispatcher, lines };
+    return TestService.make(t, { router, onCall: onCall as () => void });
   }
 
   test('that throw or reject are told of once each, and no call and no other observer notices', async (t) => {

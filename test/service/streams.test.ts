@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import { Dispatcher, Router } from '../../src/index.ts';
-import { recorder } from './harness.ts';
+import { recorder } from '../harness.ts';
 
 /** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */
 function createService(options: object = {}) {

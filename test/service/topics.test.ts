@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callUntilNamed } from './front-end.ts';
-import { fixture, Running } from './harness.ts';
+import { fixture, Running } from './running.ts';
 
 const modules = [fixture('topics.ts')];
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConfigOptions, Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
-import { recorder } from '../../service/harness.ts';
+import { recorder } from '../../harness.ts';
 import { type Listening, type Put, waysIn } from '../../transports/subjects/http.ts';
-import { defaults } from '../harness.ts';
 import { RawClient, rpc } from '../raw-client.ts';
+import { defaults } from '../stub-server.ts';
 import { EventClient } from './event-client.ts';
 
 export { rpc };

@@ -3,10 +3,10 @@ import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AppOptions, Router, RpcError, Type } from '../../../src/index.ts';
-import { serve } from '../../app/hooks/harness.ts';
+import { serve } from '../../app/hooks/serve.ts';
 import { needs } from '../../servers.ts';
 import { texts } from '../../texts.ts';
-import { turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
 import { RawSocket } from './raw-socket.ts';
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
-import type { Dispatcher } from '../../src/index.ts';
+import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
+import type { LogLine } from '../harness.ts';
 import { turn } from '../turns.ts';
+import { fixture, Running } from './running.ts';
 
 /** Calls a procedure that returns the thread it ended on. @returns that thread, when the watch has told what it found */
 export async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
@@ -29,5 +31,45 @@ export async function callUntilNamed(
   for (let call = 1; timesNamed(dispatcher, method) < times; call++) {
     assert.ok(call <= 5 * times, `${method} was named too seldom in ${call - 1} calls`);
     assert.equal(await threadOf(dispatcher, method), threadId);
+  }
+}
+
+export const modules = [fixture('blocking.ts')];
+
+export async function started(
+  t: Parameters<typeof Running.make>[0],
+  options: DispatcherOptions = {},
+): Promise<Running> {
+  const running = Running.make(t, { modules, ...options });
+  await running.dispatcher.ready();
+  return running;
+}
+
+export function byName(a: string, b: string): number {
+  return a.localeCompare(b);
+}
+
+export function named(lines: readonly LogLine[]): string[] {
+  return lines
+    .filter(({ fields }) => fields.event === 'front-end-blocked')
+    .map(({ fields }) => String(fields.method));
+}
+
+/**
+ * Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. Where the
+ * machine hides who held it, the watch rests for a second, then for two, and so on.
+ */
+export async function callUntilFound(
+  { dispatcher }: Running,
+  methods: readonly string[],
+  times = 1,
+) {
+  const isFound = (method: string) => timesNamed(dispatcher, method) >= times;
+  for (let round = 1; !methods.every(isFound); round++) {
+    const { blocked } = dispatcher.stats();
+    assert.ok(round <= 300, `named in ${round - 1} rounds: ${JSON.stringify(blocked)}`);
+    await Promise.all(
+      [...methods, 'waits', 'waitsToo', 'quick'].map((method) => threadOf(dispatcher, method)),
+    );
   }
 }

@@ -31,7 +31,8 @@ function start(
   return { service: service.dispatcher, call, runs: () => runs };
 }
 
-const large = 2 * 1024 ** 2;
+/** Characters, one byte each at least: more than `largeReply` of src/core/protocol/reply.ts. */
+const large = 1.25 * 1024 ** 2;
 
 test('an inline reply of many characters is what a short one would be, in any script', async (t) => {
   for (const piece of ['x', 'é', '€', '😀', '\\"\n', '\ud800']) {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
@@ -16,6 +15,7 @@ import { rpc } from '../http/raw-client.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { needs } from '../servers.ts';
 import { fixture } from '../service/running.ts';
+import { until } from '../turns.ts';
 
 /** An app whose procedures stream from a worker, until a test or a suite ends. */
 async function start(t: Lifetime, options: AppOptions) {
@@ -190,7 +190,7 @@ describe('what a service tells of event streams', () => {
     };
     assert.deepEqual(figures(), [1, 2, 1, 5]);
     waiting.destroy();
-    while (figures()[0] !== 0) await nextTurn();
+    await until(() => figures()[0] === 0);
     assert.deepEqual(figures(), [0, 3, 1, 5]);
   });
 });

@@ -9,6 +9,7 @@ import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
 import { suiteLifetime } from '../harness.ts';
 import { needs } from '../servers.ts';
+import { until } from '../turns.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
@@ -83,7 +84,7 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
       assert.equal(await client.plain({ n: value }), value + 1);
       if (value === 3) break;
     }
-    while ((await client.over()) === before) await new Promise(setImmediate);
+    await until(async () => (await client.over()) !== before);
     assert.equal(await client.over(), before + 1);
   });
 
@@ -96,7 +97,7 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
         if (value === 3) stop.abort(new Error('enough'));
       }
     }, /^Error: enough$/);
-    while ((await client.over()) === before) await new Promise(setImmediate);
+    await until(async () => (await client.over()) !== before);
     const aborted = client.count({ n: 1 }, { signal: stop.signal })[Symbol.asyncIterator]();
     await assert.rejects(aborted.next(), /^Error: enough$/);
     const late = client.count({ n: 1e9 }, { timeoutMs: 50 })[Symbol.asyncIterator]();

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
 import { Dispatcher, Router, RpcError } from '../../src/index.ts';
 import { type Lifetime, TestService } from '../harness.ts';
+import { until } from '../turns.ts';
 import { Running, resultOf } from './running.ts';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -59,7 +60,7 @@ describe('onCall', () => {
       );
       const logged = () => running.lines.find(({ fields }) => fields.event === 'call-failed');
       // A worker's notice of it may be read behind its result.
-      while (logged() === undefined) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => logged() !== undefined);
       const line = logged();
       assert.equal(line?.fields.ref, ref);
       assert.match(String(line?.fields.detail), /^TypeError: .*\n +at .*procedures\.[jt]s/s);

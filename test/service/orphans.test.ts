@@ -59,7 +59,7 @@ function start(t: Lifetime, isFull = limit) {
   };
   /** The text of the metrics is made once a second. */
   const counted = async (by: 'caller' | 'deadline', count: number): Promise<void> => {
-    while ((await orphans(by)) !== count) await new Promise(setImmediate);
+    await until(async () => (await orphans(by)) === count);
   };
   const call = async (method: string, signal?: AbortSignal) =>
     (await service.dispatch({ jsonrpc: '2.0', id: 1, method }, { signal })) as {

@@ -162,7 +162,7 @@ describe('streams from a worker', () => {
       (await service.metrics?.text())?.includes(
         '\ntandem_orphaned_calls{by="caller",process="0"} 1\n',
       );
-    while ((await isCounted()) !== true) await new Promise(setImmediate);
+    await until(async () => (await isCounted()) === true);
   });
 
   test('one worker has 1024 generators at most', async () => {

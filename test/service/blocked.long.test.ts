@@ -7,16 +7,7 @@ import { threadId } from 'node:worker_threads';
 import { Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
 import { turn } from '../turns.ts';
-import {
-  byName,
-  callUntilFound,
-  callUntilNamed,
-  modules,
-  named,
-  started,
-  threadOf,
-  timesNamed,
-} from './front-end.ts';
+import { callUntilNamed, modules, named, started, threadOf, timesNamed } from './front-end.ts';
 
 test('a generator that blocks the main thread piece by piece is named by the sum, and one with many values is not', async (t) => {
   const { dispatcher, lines } = await started(t);
@@ -27,52 +18,6 @@ test('a generator that blocks the main thread piece by piece is named by the sum
     assert.ok(pieces++ < 5000, 'not named');
   }
   assert.deepEqual(named(lines), ['pieces']);
-});
-
-test('a handler that blocks the main thread after an await is named, and runs in a worker from its third time on', async (t) => {
-  const running = await started(t);
-  const { dispatcher, lines } = running;
-  const culprits = ['later', 'laterToo'];
-  await callUntilFound(running, culprits, 3);
-  assert.deepEqual(named(lines).toSorted(byName), culprits);
-  assert.deepEqual(Object.keys(dispatcher.stats().blocked).toSorted(byName), culprits);
-  for (const method of culprits) {
-    assert.notEqual(await threadOf(dispatcher, method), threadId);
-  }
-  for (const method of ['waits', 'waitsToo', 'quick']) {
-    assert.equal(dispatcher.placementOf(method)?.reason, 'asynchronous', method);
-    assert.equal(await threadOf(dispatcher, method), threadId);
-  }
-});
-
-test('in a batch the calls after the one that blocks the main thread are not named', async (t) => {
-  const { dispatcher, lines } = await started(t);
-  const methods = ['waits', 'later', 'quick', 'waitsToo', 'atOnce', 'waits'];
-  const batch = methods.map((method, id) => ({ method, id }));
-  const isFound = () =>
-    timesNamed(dispatcher, 'later') >= 3 && timesNamed(dispatcher, 'atOnce') >= 1;
-  for (let sent = 1; !isFound(); sent++) {
-    assert.ok(sent <= 300, `named in ${sent - 1} batches: ${named(lines).join()}`);
-    await dispatcher.dispatch(batch);
-    await turn();
-  }
-  assert.deepEqual(named(lines).toSorted(byName), ['atOnce', 'later']);
-});
-
-test('a procedure declared inline that blocks the main thread is named and stays inline', async (t) => {
-  const running = await started(t);
-  const { dispatcher, lines } = running;
-  await callUntilFound(running, ['declared', 'declaredLater', 'synchronous'], 4);
-  for (const method of ['declared', 'declaredLater', 'synchronous']) {
-    assert.deepEqual(dispatcher.placementOf(method), {
-      place: 'inline',
-      reason: 'declared inline',
-      cause: 'declared',
-    });
-    assert.equal(await threadOf(dispatcher, method), threadId);
-  }
-  assert.deepEqual(named(lines).toSorted(byName), ['declared', 'declaredLater', 'synchronous']);
-  assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
 });
 
 test('a reload forgets that a procedure blocked the main thread', async (t) => {

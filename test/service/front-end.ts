@@ -45,31 +45,8 @@ export async function started(
   return running;
 }
 
-export function byName(a: string, b: string): number {
-  return a.localeCompare(b);
-}
-
 export function named(lines: readonly LogLine[]): string[] {
   return lines
     .filter(({ fields }) => fields.event === 'front-end-blocked')
     .map(({ fields }) => String(fields.method));
-}
-
-/**
- * Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. Where the
- * machine hides who held it, the watch rests for a second, then for two, and so on.
- */
-export async function callUntilFound(
-  { dispatcher }: Running,
-  methods: readonly string[],
-  times = 1,
-) {
-  const isFound = (method: string) => timesNamed(dispatcher, method) >= times;
-  for (let round = 1; !methods.every(isFound); round++) {
-    const { blocked } = dispatcher.stats();
-    assert.ok(round <= 300, `named in ${round - 1} rounds: ${JSON.stringify(blocked)}`);
-    await Promise.all(
-      [...methods, 'waits', 'waitsToo', 'quick'].map((method) => threadOf(dispatcher, method)),
-    );
-  }
 }

@@ -88,7 +88,6 @@ const alone = new Set([
   'test/http/tls.test.ts',
   'test/http/uws.test.ts',
   'test/jsonrpc/read.test.ts',
-  'test/modules/user-hooks.test.ts',
   'test/modules/modules.test.ts',
   'test/modules/reload-links.test.ts',
   'test/modules/reload.test.ts',

@@ -16,8 +16,9 @@ import {
 } from '../../src/core/observe/snapshot.ts';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
-import { Dispatcher, Router } from '../../src/index.ts';
+import { Router } from '../../src/index.ts';
 import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
+import { TestService } from '../harness.ts';
 import { Exposition } from './exposition.ts';
 
 /** What a process that has ended has not. */
@@ -273,9 +274,7 @@ describe('the text of a service', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const router = new Router();
     router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-    const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
-    t.after(() => dispatcher.close());
-    await dispatcher.ready();
+    const { dispatcher } = await TestService.start(t, { router });
     const { metrics } = dispatcher;
     assert.ok(metrics !== undefined);
     const texts = await Promise.all(Array.from({ length: 50 }, () => metrics.bytes()));

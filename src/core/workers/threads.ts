@@ -211,7 +211,7 @@ export class WorkerThreads {
   }
 }
 
-/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/boundaries.test.ts sees a change. */
+/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/tampering.long.test.ts sees a change. */
 interface PiscinaThread {
   readonly worker: Worker;
   readonly port: MessagePort;

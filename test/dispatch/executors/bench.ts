@@ -6,10 +6,10 @@ import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
 import router from '../../fixtures/executors/procedures.ts';
+import { turn } from '../../turns.ts';
 import { Board } from './board.ts';
 import { Reader } from './reader.ts';
 import type { Opened, Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 export const maxReplyBytes = 2000;
 

@@ -16,8 +16,8 @@ import { Pool } from '../../../src/core/workers/pool.ts';
 import { fixture } from '../../files.ts';
 import router from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
+import { turn } from '../../turns.ts';
 import type { Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 /** No call of the suite comes near it, but for those that have a deadline of their own. */
 const timeoutMs = 600_000;

@@ -1,4 +1,4 @@
-import { type Plan, plan } from '../harness.ts';
+import { type Plan, plan } from '../plans.ts';
 import { shuffle } from '../random.ts';
 
 /** Each fault, what its own call comes to, and the cause by which the server's log names a lost thread. */

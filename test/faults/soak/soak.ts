@@ -1,8 +1,8 @@
 import { mallocSettings } from '../../../src/server/supervisor/server-process.ts';
 import { Compiled, compiledTree } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
-import { type Plan, plan, plans } from '../harness.ts';
 import { MemoryTrend } from '../memory-trend.ts';
+import { type Plan, plan, plans } from '../plans.ts';
 import { pick, randomFrom } from '../random.ts';
 import { Bodies } from './bodies.ts';
 import { Caller } from './caller.ts';

@@ -61,7 +61,7 @@ describe('a worker that cannot start is a start-up error that names the cause', 
   test('a broadcast that the workers lack', async () => {
     assert.match(
       await startupError('only-main-broadcast.mjs'),
-      /or other broadcasts, in this worker .*only-main-broadcast\.mjs/,
+      /in this worker .*only-main-broadcast\.mjs\), or export other broadcasts: /,
     );
   });
 

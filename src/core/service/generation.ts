@@ -448,7 +448,7 @@ export class GenerationLoad implements Replicas {
     if (file !== undefined) throw new ChangedFileError(file);
     if (fingerprintOf(modules) === expected) return;
     throw new StartupError(
-      `the modules registered other procedures, or other middleware, or other broadcasts, in the main thread than in a worker (${this.#paths.join(', ')}): ` +
+      `the modules registered other procedures, or other middleware, in the main thread than in a worker (${this.#paths.join(', ')}), or export other broadcasts: ` +
         'registration must not depend on the thread, the time or chance',
     );
   }

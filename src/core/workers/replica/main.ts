@@ -119,7 +119,7 @@ async function loadReplica(
   const own = fingerprint(modules.router, modules.broadcasts.names);
   if (!isFirst && own !== task.fingerprint) {
     throw new Error(
-      `the modules registered other procedures, or other middleware, or other broadcasts, in this worker than in the main thread (${task.modules.join(', ')}): ` +
+      `the modules registered other procedures, or other middleware, in this worker than in the main thread (${task.modules.join(', ')}), or export other broadcasts: ` +
         'registration must not depend on the thread, the time or chance',
     );
   }

@@ -184,6 +184,11 @@ describe('broadcast', () => {
       ['note', 1, { timeoutMs: Number.NaN }],
       /timeoutMs must be milliseconds above 0, at most 2147483647, not NaN/,
     ],
+    [
+      'a time that is text',
+      ['note', 1, { timeoutMs: '5' }],
+      /timeoutMs must be milliseconds above 0, at most 2147483647, not 5/,
+    ],
     ['a replay that is not last', ['note', 1, { replay: true }], /replay must be 'last', not true/],
     [
       'a Map',

@@ -74,7 +74,7 @@ export function toBroadcastRequest(
   if (group !== undefined && typeof group !== 'string') {
     throw new TypeError(`broadcast: the group must be a string, not ${typeof group}`);
   }
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestDelayMs)) {
+  if (timeoutMs !== undefined && !isTime(timeoutMs)) {
     throw new TypeError(
       `broadcast: timeoutMs must be milliseconds above 0, at most ${longestDelayMs}, not ${String(timeoutMs)}`,
     );
@@ -84,6 +84,10 @@ export function toBroadcastRequest(
   }
   const text = params === undefined ? undefined : jsonTextOf(params, 'broadcast: params');
   return { name, params: text, group, timeoutMs, isReplayed: replay === 'last' };
+}
+
+function isTime(ms: unknown): boolean {
+  return typeof ms === 'number' && ms > 0 && ms <= longestDelayMs;
 }
 
 /** A broadcast on its way to a thread. */
@@ -170,7 +174,7 @@ export class ThreadBroadcasts {
     const known = replays.filter(({ name }) => this.#declared.has(name));
     const replayed = known.map(async ({ name, params }) => {
       const outcome = await this.run({ name, params, timeoutMs: Number.POSITIVE_INFINITY });
-      if (!outcome.ok) onFailed(name, outcome.detail ?? outcome.text);
+      if (!outcome.ok && outcome.detail !== undefined) onFailed(name, outcome.detail);
     });
     await Promise.all(replayed);
   }

@@ -98,6 +98,8 @@ export type Notice =
   | {
       readonly type: 'ready';
       readonly threadId: number;
+      /** The operating system's number of the thread; 0: not known. */
+      readonly tid: number;
       readonly nice: number;
       readonly loaded: LoadedReplica;
     }
@@ -188,7 +190,8 @@ const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boo
     isObject(stage) &&
     (stage.step === 'import' || stage.step === 'setup' || stage.step === 'replay') &&
     isText(stage.module),
-  ready: ({ threadId, nice, loaded }) => integer(threadId) && integer(nice) && isLoaded(loaded),
+  ready: ({ threadId, tid, nice, loaded }) =>
+    integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
   retired: () => true,

@@ -151,10 +151,13 @@ describe('broadcast', () => {
     }
   });
 
-  test('a worker that ends meanwhile is not ok', async () => {
+  test('a worker that ends meanwhile is not ok, and its replacement is given what is replayed', async () => {
+    await dispatcher.broadcast('note', 'old', { replay: 'last' });
+    await dispatcher.broadcast('note', 'kept', { replay: 'last' });
     const results = await dispatcher.broadcast('die');
     assert.deepEqual(failures(results), [['worker:heavy', 'its thread ended before it answered']]);
-    await until(() => dispatcher.stats().groups.heavy?.workers.length === 1);
+    // Asked before its first call: the call waits for the replacement.
+    assert.deepEqual(await ranIn(running, 'heavy'), ['kept']);
   });
 
   for (const [what, given, says] of [

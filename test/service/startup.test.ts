@@ -52,6 +52,13 @@ describe('a worker that cannot start is a start-up error that names the cause', 
     });
   }
 
+  test('a broadcast that the workers lack', async () => {
+    assert.match(
+      await startupError('only-main-broadcast.mjs'),
+      /in this worker .*only-main-broadcast\.mjs\), or export other broadcasts: /,
+    );
+  });
+
   test('another schema than in the main thread', async () => {
     const message = await startupError('other-schema.mjs');
     assert.match(message, /worker/);

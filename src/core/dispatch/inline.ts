@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { runningCode } from '../base/running-code.ts';
+import type { Broadcast } from '../procedures/broadcast.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
@@ -42,6 +43,8 @@ export interface InlineOptions extends InvokeOptions {
   readonly maxReplyBytes: number;
   /** Gets the lines of `context.log`; undefined: nobody does. */
   readonly onLine?: ((line: CallLine) => void) | undefined;
+  /** `context.broadcast`; undefined: no service runs the calls. */
+  readonly broadcast?: Broadcast | undefined;
 }
 
 /** What the inline executors of one service share. */
@@ -85,7 +88,8 @@ export class InlineHost implements ExecutorFigures {
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
-    this.contexts = { lines: new CallLines(options.onLine ?? (() => {})) };
+    const { onLine = () => {}, broadcast } = options;
+    this.contexts = { lines: new CallLines(onLine), broadcast };
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }

@@ -97,7 +97,8 @@ export function faultOutcome(
   return errorOutcome(ErrorCode.InternalError, { ref, message: message.slice(0, maxMessage) });
 }
 
-function shortly(error: unknown): string {
+/** The message of anything that can be thrown. Never throws. */
+export function shortly(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : describe(error);
   } catch {

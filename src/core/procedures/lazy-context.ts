@@ -1,4 +1,5 @@
 import { wallTimeOf } from '../base/clock.ts';
+import type { Broadcast } from './broadcast.ts';
 import type { CallContext, CallLines, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
 import type { Procedure } from './types.ts';
@@ -21,7 +22,16 @@ export interface CallHost {
   readonly lines: CallLines;
   /** Whether the main thread has told this thread, by shared memory, that nobody waits for the call of `ticket`. */
   isCancelled?(ticket: number): boolean;
+  /** undefined: no service runs these calls, so there are no other threads. */
+  readonly broadcast?: Broadcast | undefined;
 }
+
+const noBroadcast: Broadcast = () =>
+  Promise.reject(
+    new Error(
+      'context.broadcast: no service runs this call (createCaller, handleRequest): use the fetch of a Dispatcher',
+    ),
+  );
 
 const silent = (): void => {};
 const noLog: CallLog = Object.freeze({ debug: silent, info: silent, warn: silent, error: silent });
@@ -146,6 +156,10 @@ export class LazyContext implements CallContext {
 
   get errors(): ErrorMakers<Record<never, never>> {
     return this.#procedure.errors?.make ?? noErrors;
+  }
+
+  get broadcast(): Broadcast {
+    return this.#host?.broadcast ?? noBroadcast;
   }
 
   get state(): unknown {

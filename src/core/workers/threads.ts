@@ -71,13 +71,15 @@ export class WorkerThreads {
     const ledger = new Ledger();
     const outbox = new Outbox();
     const abort = new AbortController();
-    const { modules, replica: options } = this.#options;
+    const { modules, group, broadcasts, replica: options } = this.#options;
     const task: ReplicaTask = {
       port: port2,
       ledger: ledger.buffer,
       outbox: outbox.buffer,
       modules,
       fingerprint,
+      group,
+      replays: broadcasts.replaysFor(group),
       aheadMs,
       options,
     };

@@ -1,4 +1,5 @@
 import { clockMs } from '../base/clock.ts';
+import { messageOf } from '../base/message-of.ts';
 import { mostSuspects, type Suspects } from '../base/running-code.ts';
 import { startTimer } from '../base/timer.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
@@ -10,6 +11,7 @@ import {
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
+import type { BroadcastOutcome, BroadcastResult, BroadcastRun } from '../procedures/broadcast.ts';
 import type { LossReason } from '../protocol/errors.ts';
 import { Watchdog, WorkerCalls } from './calls.ts';
 import type {
@@ -33,6 +35,7 @@ const longestGapUs = 50_000;
 
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 type FailedNotice = Extract<Notice, { readonly type: 'failed' }>;
+type BroadcastNotice = Extract<Notice, { readonly type: 'broadcast' }>;
 type LoadNotice = Extract<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
 
 /** The set that a worker belongs to: decides what becomes of it. */
@@ -78,6 +81,9 @@ export class PoolWorker {
   readonly #events: WorkerEvents;
   #isGarbled = false;
   #onAnswer: (() => void) | undefined;
+  /** What waits for the ends of broadcasts, by their numbers. */
+  readonly #broadcasts = new Map<number, (outcome: BroadcastOutcome) => void>();
+  #lastBroadcast = 0;
   /** Shared bytes that the thread may read until it has ended. */
   #unsettled: BodyLease[] = [];
 
@@ -277,6 +283,15 @@ export class PoolWorker {
       case 'line':
         this.#events.onLine(notice.line);
         break;
+      case 'broadcast':
+        this.#send(notice);
+        break;
+      case 'broadcast-ended':
+        this.#endBroadcast(notice.number, notice);
+        break;
+      case 'broadcast-failed':
+        this.#events.onBroadcastFailed(notice.name, notice.detail);
+        break;
       case 'uncaught':
         this.#owner.onUncaught(notice.detail, notice.line);
         break;
@@ -302,6 +317,8 @@ export class PoolWorker {
     this.loading = undefined;
     // A worker that was given up has its replacement already, however its thread came to its end.
     const end = loading?.isUnwanted ? 'killed' : exit.end;
+    const gone = { ok: false, text: 'its thread ended before it answered' } as const;
+    for (const number of this.#broadcasts.keys()) this.#endBroadcast(number, gone);
     this.#owner.onEnd(this, { ...exit, end }, loading?.doing);
   }
 
@@ -309,6 +326,29 @@ export class PoolWorker {
   onGone(): void {
     for (const lease of this.#unsettled) lease.release();
     this.#unsettled = [];
+  }
+
+  /** Has the thread run a broadcast, once it has come to it. Never rejects. */
+  broadcast(run: BroadcastRun): Promise<BroadcastOutcome> {
+    const number = ++this.#lastBroadcast;
+    return new Promise((resolve) => {
+      this.#broadcasts.set(number, resolve);
+      this.thread.post({ type: 'broadcast', number, ...run });
+    });
+  }
+
+  #endBroadcast(number: number, outcome: BroadcastOutcome): void {
+    this.#broadcasts.get(number)?.(outcome);
+    this.#broadcasts.delete(number);
+  }
+
+  /** Code in the thread asks for a broadcast. */
+  #send({ number, ...request }: BroadcastNotice): void {
+    const answer = (results: BroadcastResult[] | { readonly error: string }): void =>
+      this.thread.post({ type: 'broadcast-results', number, results });
+    this.#options.broadcasts
+      .send(request)
+      .then(answer, (error: unknown) => answer({ error: messageOf(error) }));
   }
 
   #onLoadNotice(notice: LoadNotice): void {

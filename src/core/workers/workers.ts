@@ -92,6 +92,14 @@ export class WorkerSet implements WorkerOwner {
     return this.#spares.filter((worker) => !worker.isRetiring).length;
   }
 
+  /** The workers that a broadcast reaches: each that takes calls, or will take calls when it has loaded. */
+  get replicas(): PoolWorker[] {
+    return [...this.#living].filter((worker) => {
+      if (worker === this.#retiring && this.#teardown !== undefined) return false;
+      return this.all.includes(worker) || worker.loading?.isUnwanted === false;
+    });
+  }
+
   get loading(): PoolWorker[] {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }

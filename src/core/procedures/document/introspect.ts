@@ -110,8 +110,10 @@ export function getRegistrySchema(router: AnyRouter): RegistrySchema {
  * A hash of everything that callers and placement see of a router, and of what runs before its handlers. The
  * replicas of one module must have equal fingerprints: a middleware or an `authorize` that only this thread has would
  * let every call of a worker pass. The order of registration doesn't count.
+ *
+ * @param broadcasts the names of the modules' broadcasts
  */
-export function fingerprint(router: AnyRouter): string {
+export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = []): string {
   const sources = new Map<unknown, string>();
   const sourceOf = ({ kind, run }: Link): readonly string[] => {
     const text = (): string => hashOf(Function.prototype.toString.call(run));
@@ -139,7 +141,7 @@ export function fingerprint(router: AnyRouter): string {
         cache,
       ];
     });
-  return hashOf(JSON.stringify(facts));
+  return hashOf(JSON.stringify([...facts, ...broadcasts.toSorted()]));
 }
 
 function hashOf(text: string): string {

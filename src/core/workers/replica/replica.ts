@@ -9,6 +9,7 @@ import {
   ranBy,
   StreamRun,
 } from '../../dispatch/streams/stream-run.ts';
+import type { Broadcast } from '../../procedures/broadcast.ts';
 import { CallLines } from '../../procedures/context.ts';
 import { describe, toErrorOutcome } from '../../procedures/fault.ts';
 import { capped, type InvokeOptions, invoke, sourceOf } from '../../procedures/invoke.ts';
@@ -37,6 +38,12 @@ const memoryCheckMs = 100;
 
 /** Runs a handler with the span of its call as the current span. The main thread began that span. */
 export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
+
+/** What the thread of a replica has for its calls. */
+interface ReplicaHost {
+  readonly runTraced?: RunTraced | undefined;
+  readonly broadcast?: Broadcast | undefined;
+}
 
 interface Finished {
   readonly code: number;
@@ -70,7 +77,7 @@ export class Replica {
     table: ReadonlyMap<string, Procedure>,
     options: ReplicaOptions,
     behindMs: number,
-    runTraced?: RunTraced,
+    { runTraced, broadcast }: ReplicaHost = {},
   ) {
     this.#sender = sender;
     this.#ledger = ledger;
@@ -89,6 +96,7 @@ export class Replica {
     this.#host = {
       lines: new CallLines((line) => sender.notify({ type: 'line', line })),
       isCancelled: (ticket) => ledger.isCancelled(ticket),
+      broadcast,
     };
     this.#invokeOptions = {
       checkResults: options.checkResults,

@@ -1,4 +1,5 @@
 import type { Suite } from '../suite.ts';
+import { bytesSuite } from './bytes.ts';
 import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
@@ -33,6 +34,7 @@ export const suites: readonly Suite[] = [
   sockets,
   cluster,
   mcp,
+  bytesSuite,
   scaling,
   growth,
   start,

@@ -110,6 +110,7 @@ export type BodyKind = 'json' | 'bytes' | undefined;
 
 /** @param bytesParam of the operation; undefined: it has none */
 export function bodyKindOf(contentType: string, bytesParam: BytesParam | undefined): BodyKind {
+  if (contentType === jsonType) return 'json';
   const type = mediaTypeOf(contentType);
   if (type === undefined) return undefined;
   if (type === jsonType) return isJsonContentType(contentType) ? 'json' : undefined;

@@ -180,7 +180,10 @@ const shapes: readonly Shape[] = [
   {
     // A pattern that validators, which read it with the flag `u`, can't read.
     is: ({ pattern }) => typeof pattern === 'string' && !isUnicodePattern(pattern),
-    spell: ({ pattern: _pattern, ...schema }) => schema,
+    spell: ({ pattern, ...schema }) => {
+      const plain = withoutNeedlessEscapes(String(pattern));
+      return isUnicodePattern(plain) ? { ...schema, pattern: plain } : schema;
+    },
   },
   {
     // Literals. openapi-python-client makes a class of each `enum` in a union, openapi-zod-client reads no `const`.
@@ -251,6 +254,19 @@ function isUnicodePattern(pattern: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** With the flag `u` a sign that means nothing may not be escaped: `\-` becomes `-`, but for that of a class. */
+function withoutNeedlessEscapes(pattern: string): string {
+  let isInClass = false;
+  return pattern.replace(/\\(.)|[[\]]/gs, (whole, escaped?: string) => {
+    if (escaped === undefined) {
+      isInClass = whole === '[';
+      return whole;
+    }
+    const isNeeded = /[\w^$\\.*+?()[\]{}|/]/.test(escaped) || (isInClass && escaped === '-');
+    return isNeeded ? whole : escaped;
+  });
 }
 
 function spellTypes(schema: JsonSchema): JsonSchema {

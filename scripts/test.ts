@@ -55,6 +55,7 @@ const together = [
   'test/http/socket',
   'test/http',
   'test/jsonrpc',
+  'test/languages',
   'test/mcp',
   'test/nats',
   'test/observe',

@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { runningCode } from '../base/running-code.ts';
+import { type BatchCall, BatchGatherer } from '../procedures/batch-run.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
@@ -53,8 +54,8 @@ export class InlineHost implements ExecutorFigures {
   readonly openOptions: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
-  /** For the contexts of all calls. */
-  readonly contexts: CallHost;
+  /** For `context.log` of all calls. */
+  readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
   readonly orphans: OrphanCounts;
@@ -86,7 +87,7 @@ export class InlineHost implements ExecutorFigures {
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
-    this.contexts = { lines: new CallLines(options.onLine ?? (() => {})) };
+    this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
@@ -188,6 +189,10 @@ export class InlineExecutor implements Executor {
   /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
+  /** For the contexts of its calls. */
+  readonly #contexts: CallHost;
+  /** Calls of batch procedures that gather, by procedure. */
+  readonly #gatherers = new Map<string, BatchGatherer>();
   #hasLargeReplies = false;
 
   /**
@@ -203,6 +208,10 @@ export class InlineExecutor implements Executor {
     this.#timing = host.ending.timing;
     const isNever = this.#timing === 'none' && host.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
+    this.#contexts = {
+      lines: host.lines,
+      join: (params, context) => this.#gathererOf(context).join(params, context),
+    };
   }
 
   execute(call: Call): Reply | Promise<Reply> {
@@ -227,7 +236,7 @@ export class InlineExecutor implements Executor {
       call.id,
       factsOf(call),
       limit.at,
-      host.contexts,
+      this.#contexts,
     );
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
@@ -256,6 +265,39 @@ export class InlineExecutor implements Executor {
 
   close(): void {
     this.#watch?.delete(this.#suspect);
+  }
+
+  #gathererOf(context: LazyContext): BatchGatherer {
+    const { name, batch } = LazyContext.procedureOf(context);
+    let gatherer = this.#gatherers.get(name);
+    if (gatherer === undefined) {
+      if (batch === undefined) throw new Error(`${name} takes single calls`);
+      gatherer = new BatchGatherer(batch, (calls, start) => this.#runBatch(name, calls, start));
+      this.#gatherers.set(name, gatherer);
+    }
+    return gatherer;
+  }
+
+  /** Runs the handler for calls that have gathered. What it holds the thread for is blamed on its procedure. */
+  #runBatch(
+    name: string,
+    calls: readonly BatchCall[],
+    start: () => Promise<void> | undefined,
+  ): Promise<void> | undefined {
+    const watch = this.#watch;
+    const began = clockMs();
+    const lag = watch === undefined ? 0 : watch.lagAt(began);
+    const claimed = watch === undefined ? 0 : watch.claimedMs;
+    const outer = runningCode.enter(this.#suspect.slot);
+    const pending = watch?.trail.isOn === true ? watch.trail.run(this.#suspect, start) : start();
+    runningCode.leave(outer);
+    watch?.ended(this.#suspect, began, lag, claimed);
+    const ran = calls.find(({ context }) => LazyContext.togetherOf(context) > 0);
+    if (ran !== undefined) {
+      const together = LazyContext.togetherOf(ran.context);
+      this.#ending.observer?.onHandlerBatch?.(name, this.place, together);
+    }
+    return pending;
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
@@ -312,15 +354,17 @@ export class InlineExecutor implements Executor {
     const { call, context } = waiting;
     const runUs = this.#leave(waiting);
     const waitUs = waitOf(call, waiting.began);
-    return this.#finish(call, context, outcome, runUs, waitUs);
+    const together = LazyContext.togetherOf(context);
+    return this.#finish(call, context, outcome, runUs, waitUs, together);
   }
 
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    const { call, began } = waiting;
-    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
+    const { call, began, context } = waiting;
+    const together = LazyContext.togetherOf(context);
+    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began), together);
   }
 
   #finish(
@@ -329,6 +373,7 @@ export class InlineExecutor implements Executor {
     outcome: Outcome,
     runUs: number,
     waitUs: number,
+    together = 0,
   ): Reply {
     const { sink } = call;
     const source = sink === undefined ? undefined : sourceOf(outcome);
@@ -341,7 +386,7 @@ export class InlineExecutor implements Executor {
     if (sink === undefined) {
       this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
     }
-    return this.#ending.finish(call, outcome, runUs, waitUs);
+    return this.#ending.finish(call, outcome, runUs, waitUs, together);
   }
 
   /** How long it ran, microseconds. */

@@ -141,6 +141,7 @@ export class WorkerSet implements WorkerOwner {
     if (!this.all.includes(worker)) return;
     const suspects = worker.suspects();
     this.kill(worker);
+    this.#waiting.runAlone(suspects.names);
     worker.lose('error');
     this.#events.onLost('error', detail, suspects);
   }
@@ -236,6 +237,7 @@ export class WorkerSet implements WorkerOwner {
     }
     this.#options.counters.deaths[exit.end]++;
     const suspects = worker.suspects();
+    this.#waiting.runAlone(suspects.names);
     const unstarted = worker.calls.takeBack();
     worker.lose(exit.end);
     this.#waiting.addBack(unstarted);

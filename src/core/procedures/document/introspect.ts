@@ -125,7 +125,7 @@ export function fingerprint(router: AnyRouter): string {
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      const { tool = null, httpApi = null, cache = null } = procedure;
+      const { tool = null, httpApi = null, cache = null, batch } = procedure;
       return [
         schema,
         placement,
@@ -137,6 +137,7 @@ export function fingerprint(router: AnyRouter): string {
         tool,
         httpApi,
         cache,
+        batch === undefined ? null : [batch.max, batch.parallel],
       ];
     });
   return hashOf(JSON.stringify(facts));
@@ -255,6 +256,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
     // The process that runs it bounds how many run.
     maxConcurrency: undefined,
+    // The process that runs it gathers its calls.
+    batch: undefined,
     bindParams: notHere,
     result: undefined,
     stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },

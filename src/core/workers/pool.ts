@@ -67,7 +67,7 @@ export class Pool extends QueuedExecutor {
   /** Sends one frame to each worker. */
   send(waiting: WaitingGroups): void {
     const { active, express } = this.workers;
-    waiting.resume((head) => this.#mayRun(head));
+    if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
       const heads = waiting.heads();
       if (this.#stopsOne(heads, waiting)) continue;
@@ -110,12 +110,13 @@ export class Pool extends QueuedExecutor {
 
   /** Stops a head of a batch procedure that no worker may run now, so that others pass. Returns whether it did. */
   #stopsOne({ short, long }: Heads<CallGroup>, waiting: WaitingGroups): boolean {
-    for (const head of [short, long]) {
-      if (head?.batch === undefined || this.#mayRun(head)) continue;
-      waiting.stop(head);
-      return true;
-    }
-    return false;
+    return this.#stops(short, waiting) || this.#stops(long, waiting);
+  }
+
+  #stops(head: CallGroup | undefined, waiting: WaitingGroups): boolean {
+    if (head?.batch === undefined || this.#mayRun(head)) return false;
+    waiting.stop(head);
+    return true;
   }
 
   #mayRun(head: CallGroup): boolean {

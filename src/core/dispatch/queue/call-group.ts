@@ -192,6 +192,8 @@ export class CallGroup implements CancelListener {
   sentUntil = 0;
   /** By `clockMs`. */
   readonly arrivedAt: number;
+  /** How its call runs together with others; undefined: it does not. Calls in order run one by one. */
+  readonly batch: BatchRules | undefined;
   readonly #owner: CallGroupOwner;
   readonly #receiver: GroupReceiver;
   #answered = 0;
@@ -210,6 +212,7 @@ export class CallGroup implements CancelListener {
       item.group = this;
       item.index = index;
     }
+    this.batch = calls.length === 1 ? this.procedure.batch : undefined;
     this.scope.addListener(this);
     this.waitingSince = arrivedAt;
     this.arrivedAt = arrivedAt;
@@ -225,11 +228,6 @@ export class CallGroup implements CancelListener {
   /** Of its first call. A call of a procedure with `maxConcurrency` is a group by itself. */
   get procedure(): Procedure {
     return (this.calls[0] as QueuedCall).call.procedure;
-  }
-
-  /** How its call runs together with others; undefined: it does not. Calls in order run one by one. */
-  get batch(): BatchRules | undefined {
-    return this.calls.length === 1 ? this.procedure.batch : undefined;
   }
 
   /** Expected microseconds of what has still to be sent. */

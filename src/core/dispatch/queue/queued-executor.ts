@@ -192,6 +192,8 @@ export class WaitingGroups {
   readonly #parked = new Map<string, FairQueue>();
   /** Batch procedures whose calls have waited: those that wait behind the first of them. */
   readonly #batches: BatchLine[] = [];
+  /** Those of them that wait aside: see `stop`. */
+  #stopped = 0;
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
@@ -386,8 +388,14 @@ export class WaitingGroups {
     const line = this.#batchLineOf(head);
     line.head = undefined;
     line.isStopped = true;
+    this.#stopped++;
     head.queue?.drop(head);
     line.behind.addBack(head);
+  }
+
+  /** Whether calls wait aside since no worker may run their procedure. */
+  get hasStopped(): boolean {
+    return this.#stopped > 0;
   }
 
   /** Puts those back in line whose procedure may run again. @param mayGo asked with the first call of each */
@@ -397,6 +405,7 @@ export class WaitingGroups {
       const next = line.behind.peek();
       if (next !== undefined && !mayGo(next)) continue;
       line.isStopped = false;
+      this.#stopped--;
       this.#nextHead(line);
     }
   }

@@ -1,4 +1,5 @@
 import type { Suite } from '../suite.ts';
+import { batches } from './batches.ts';
 import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
@@ -22,6 +23,7 @@ import { transports } from './transports.ts';
 export const suites: readonly Suite[] = [
   micro,
   hop,
+  batches,
   http,
   transports,
   isolation,

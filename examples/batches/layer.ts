@@ -14,7 +14,7 @@ export function multiply(
   { size, weights }: Layer,
   inputs: readonly (readonly number[])[],
 ): number[][] {
-  const outputs = inputs.map(() => new Array<number>(size).fill(0));
+  const outputs = inputs.map(() => Array.from({ length: size }, () => 0));
   for (let row = 0; row < size; row++) {
     const ofRow = weights.subarray(row * size, (row + 1) * size);
     // The row stays in the processor's cache while it serves all inputs.

@@ -60,7 +60,7 @@ test('handler batches are counted by procedure and place, and each call tells ho
   ]);
   const lines = lineOf(running.lines, 'call');
   assert.deepEqual(
-    lines.map(({ fields }) => fields.handlerBatch).toSorted(),
+    lines.map(({ fields }) => Number(fields.handlerBatch)).toSorted((a, b) => a - b),
     [1, 3, 3, 3, 5, 5, 5, 5, 5],
   );
 });

@@ -52,7 +52,7 @@ export const batchBounds: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256,
 
 /** Counts runs of batch handlers by their calls. Its `sum` is calls. */
 export class SizeHistogram {
-  readonly #buckets = new Array<number>(batchBounds.length + 1).fill(0);
+  readonly #buckets = [...batchBounds, Number.POSITIVE_INFINITY].map(() => 0);
   #sum = 0;
 
   record(calls: number): void {

@@ -28,7 +28,6 @@ import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
 import {
   blockedMs,
-  type CallTrail,
   type FrontEndWatch,
   PieceWatch,
   type Suspect,
@@ -204,7 +203,6 @@ export class InlineExecutor implements Executor {
     this.#host = host;
     this.#ending = host.ending;
     this.#watch = host.watch;
-    this.#watch?.add(this.#suspect);
     this.#timing = host.ending.timing;
     const isNever = this.#timing === 'none' && host.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
@@ -228,8 +226,7 @@ export class InlineExecutor implements Executor {
     const waitUs = waitOf(call, began);
     const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
-    const isTraced = watch?.trail.isOn === true || this.#suspect.toFollow > 0;
-    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
+    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0;
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(
       call.procedure,
@@ -242,10 +239,7 @@ export class InlineExecutor implements Executor {
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
     const outer = runningCode.enter(this.#suspect.slot);
-    const outcome =
-      isTraced && watch !== undefined
-        ? this.#invokeTraced(watch.trail, call, params, context)
-        : this.#invoke(call, params, context);
+    const outcome = this.#invoke(call, params, context);
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
@@ -261,10 +255,6 @@ export class InlineExecutor implements Executor {
   /** What still runs although nobody waits for it. */
   get orphans(): OrphanCounts {
     return this.#host.orphans;
-  }
-
-  close(): void {
-    this.#watch?.delete(this.#suspect);
   }
 
   #gathererOf(context: LazyContext): BatchGatherer {
@@ -289,7 +279,7 @@ export class InlineExecutor implements Executor {
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
     const outer = runningCode.enter(this.#suspect.slot);
-    const pending = watch?.trail.isOn === true ? watch.trail.run(this.#suspect, start) : start();
+    const pending = start();
     runningCode.leave(outer);
     watch?.ended(this.#suspect, began, lag, claimed);
     const ran = calls.find(({ context }) => LazyContext.togetherOf(context) > 0);
@@ -310,23 +300,6 @@ export class InlineExecutor implements Executor {
       : call.trace.run(() => invoke(call.procedure, params, context, options, bytes));
   }
 
-  /** While calls are followed, what others make must not be taken for theirs. */
-  #invokeTraced(
-    trail: CallTrail,
-    call: Call,
-    params: unknown,
-    context: LazyContext,
-  ): Outcome | Promise<Outcome> {
-    const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
-    if (this.#suspect.toFollow === 0) return trail.run(undefined, run);
-    this.#suspect.toFollow--;
-    const round = trail.begin();
-    const outcome = trail.run(this.#suspect, run);
-    if (outcome instanceof Promise) void outcome.then(() => trail.end(round));
-    else trail.end(round);
-    return outcome;
-  }
-
   /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
   #supervise(
     call: Call,
@@ -336,9 +309,7 @@ export class InlineExecutor implements Executor {
     began: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
-    this.#suspect.waiting++;
     runningCode.wait(this.#suspect.slot, 1);
-    this.#watch?.enter();
     return new Promise((resolve) => {
       const waiting = new WaitingCall(call, began, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
@@ -392,12 +363,7 @@ export class InlineExecutor implements Executor {
   /** How long it ran, microseconds. */
   #leave(waiting: WaitingCall): number {
     this.#host.inFlight--;
-    this.#suspect.waiting--;
     runningCode.wait(this.#suspect.slot, -1);
-    if (this.#watch !== undefined) {
-      this.#watch.leave();
-      this.#suspect.leftAt = this.#watch.turn;
-    }
     this.#host.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);
     return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);

@@ -32,6 +32,12 @@ export interface RateNotice {
   readonly resetMs: number;
 }
 
+/** How a call ended, as `CallObserver.onCall` hears it. */
+export interface CallFigures {
+  code: number;
+  runUs: number;
+}
+
 /** Called once when the caller has gone. */
 export interface CancelListener {
   onCancelled(): void;
@@ -78,11 +84,10 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   slot: number | undefined;
   account: Account | undefined;
   /**
-   * Code and run time of the call that has ended last, see `CallObserver.onCall`: for a transport whose requests are single
-   * calls. A reply does not say as much, and a notification has none.
+   * Filled in when a call ends, for a transport whose requests are single calls: a reply does not say as much, and a
+   * notification has none. Set by the transport; undefined: it needs none.
    */
-  endCode = 0;
-  endRunUs: number | undefined;
+  ending: CallFigures | undefined;
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
 

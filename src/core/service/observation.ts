@@ -6,7 +6,13 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
-import { type CallTotals, LatencyHistogram, SizeHistogram } from '../observe/snapshot.ts';
+import {
+  addHistograms,
+  type CallTotals,
+  countOf,
+  LatencyHistogram,
+  SizeHistogram,
+} from '../observe/snapshot.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
 
@@ -75,8 +81,7 @@ export class Observation implements CallObserver {
     together: number,
   ): void {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
-    call.scope.endCode = code;
-    call.scope.endRunUs = runUs;
+    noteEnding(call.scope, code, runUs);
     // Only a call that never ran was refused: a procedure may throw the same code itself.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
     // A call that has opened a stream goes on: its span ends with the stream.
@@ -138,8 +143,7 @@ export class Observation implements CallObserver {
   ): void {
     const label = code === ErrorCode.MethodNotFound ? unknownMethod : noMethod;
     this.counters?.recordRefused(label, code);
-    scope.endCode = code;
-    scope.endRunUs = neverRan;
+    noteEnding(scope, code, neverRan);
     if (code === ErrorCode.Overloaded) this.#noteShed();
     if (this.#tell === undefined) return;
     const { traceparent } = scope;
@@ -154,6 +158,12 @@ export class Observation implements CallObserver {
     this.shed++;
     this.#shedding.note();
   }
+}
+
+function noteEnding({ ending }: RequestScope, code: number, runUs: number): void {
+  if (ending === undefined) return;
+  ending.code = code;
+  ending.runUs = runUs;
 }
 
 function eventOf(
@@ -236,6 +246,8 @@ class CallTimes {
   readonly #wait = new LatencyHistogram();
   readonly #run = new LatencyHistogram();
   readonly #duration = new LatencyHistogram();
+  /** The run times of calls that did not wait: one record for each, since such calls may be short. */
+  readonly #prompt = new LatencyHistogram();
   /** Inline calls since the last timed call. */
   #untimed = 0;
   /** What the last timed call took, microseconds. */
@@ -250,29 +262,28 @@ class CallTimes {
       this.#duration.record(waitUs);
     } else if (waitUs > 0) {
       // Each call that waits is timed.
-      this.#add(waitUs, runUs, 1);
+      this.#wait.record(waitUs);
+      this.#run.record(runUs);
+      this.#duration.record(waitUs + runUs);
     } else {
       // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
-      this.#add(0, runUs, this.#untimed + 1);
+      this.#prompt.record(runUs, this.#untimed + 1);
       this.#untimed = 0;
       this.#lastUs = runUs;
     }
   }
 
   totals(): Times {
-    if (this.#untimed > 0) this.#add(0, this.#lastUs, this.#untimed);
+    if (this.#untimed > 0) this.#prompt.record(this.#lastUs, this.#untimed);
     this.#untimed = 0;
+    const prompt = this.#prompt.totals();
+    const noWait = new LatencyHistogram();
+    noWait.record(0, countOf(prompt));
     return {
-      wait: this.#wait.totals(),
-      run: this.#run.totals(),
-      duration: this.#duration.totals(),
+      wait: addHistograms(this.#wait.totals(), noWait.totals()),
+      run: addHistograms(this.#run.totals(), prompt),
+      duration: addHistograms(this.#duration.totals(), prompt),
     };
-  }
-
-  #add(waitUs: number, runUs: number, times: number): void {
-    this.#wait.record(waitUs, times);
-    this.#run.record(runUs, times);
-    this.#duration.record(waitUs + runUs, times);
   }
 }
 

@@ -327,9 +327,9 @@ export class Pool extends QueuedExecutor {
   }
 
   #kill(worker: PoolWorker, method: string): void {
-    this.workers.kill(worker);
+    const ms = worker.runningAt(clockMs())?.ms;
     this.waiting.runAlone([method]);
-    this.#events.onKilled(method);
+    void this.workers.killStuck(worker).then((detail) => this.#events.onKilled(method, ms, detail));
   }
 
   /** Kills a worker whose thread gives no sign of life. Returns whether it did. */
@@ -340,10 +340,12 @@ export class Pool extends QueuedExecutor {
     }
     if (!worker.watchdog.isHung(now) || worker.hasStarted) return false;
     const suspects = worker.suspects();
-    this.workers.kill(worker);
     this.waiting.runAlone(suspects.names);
-    const detail = 'it was held up outside of any call for longer than a call may run';
-    this.#events.onLost('error', detail, suspects);
+    const why = 'it was held up outside of any call for longer than a call may run';
+    void this.workers.killStuck(worker).then((seen) => {
+      const detail = seen === undefined ? why : `${why}\n${seen}`;
+      this.#events.onLost('error', detail, suspects);
+    });
     return true;
   }
 }

@@ -61,6 +61,8 @@ export interface WorkerOwner {
 export class PoolWorker {
   readonly thread: WorkerThread;
   threadId = 0;
+  /** The operating system's number of the thread; 0: not known. */
+  tid = 0;
   /** Calls it has ended. */
   completed = 0;
   /** Whether the worker finishes what it has and takes no more. */
@@ -145,6 +147,10 @@ export class PoolWorker {
   get isHeldByLong(): boolean {
     if (this.calls.long > 0 || this.watchdog.isHeldUp) return true;
     return this.watchdog.runningForMs(clockMs()) * 1000 > shortBoundUs;
+  }
+
+  get idleMs(): number {
+    return this.thread.idleMs;
   }
 
   /** What the thread is in, by the ledger; undefined: it is in no call and in no generator, or enters one now. */
@@ -327,6 +333,7 @@ export class PoolWorker {
     if (error !== undefined) this.#owner.onLoadFailed(this, error);
     else if (notice.type === 'ready') {
       this.threadId = notice.threadId;
+      this.tid = notice.tid;
       this.#owner.onLoaded(this, notice);
     }
   }

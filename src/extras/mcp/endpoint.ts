@@ -10,7 +10,6 @@ import {
   type Answer,
   type BodyAnswer,
   type BodyHandler,
-  type BodySink,
   bodyless,
   jsonAnswer,
   rejection,
@@ -111,7 +110,7 @@ const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   readonly #server: McpServer;
   readonly #head: McpHead;
-  #sink: BodySink | undefined;
+  #sink: ReplySink<BodyAnswer> | undefined;
   /** Of the reply, if the client takes events. */
   #events: EventStream | undefined;
 
@@ -123,7 +122,7 @@ class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   handle(
     body: string | Uint8Array,
     scope: RequestScope,
-    sink: BodySink,
+    sink: ReplySink<BodyAnswer>,
   ): BodyAnswer | Promise<BodyAnswer> | GoesToSink {
     const events = scope.streams instanceof EventStream ? scope.streams : undefined;
     this.#events = events;

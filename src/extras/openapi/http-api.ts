@@ -1,4 +1,5 @@
 import { suggest } from '../../core/base/suggest.ts';
+import { neverRan } from '../../core/dispatch/call.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Document, ServedProcedures, Service } from '../../core/dispatch/service.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
@@ -14,11 +15,14 @@ import {
 import {
   type Answer,
   type BodyAnswer,
-  type BodySink,
   bodyless,
   rateLimitLines,
 } from '../../server/http/edge/answer.ts';
-import type { Api, ApiExchange, ApiRequest } from '../../server/http/edge/http-options.ts';
+import type {
+  ApiExchange,
+  ApiRequest,
+  ProcedureUrls,
+} from '../../server/http/edge/http-options.ts';
 import type { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream } from '../../server/http/event-stream/event-stream.ts';
 import { acceptPost, type BodyKind, bodyKindOf } from './accept.ts';
@@ -59,7 +63,7 @@ export interface HttpApiOptions {
  * The procedures of a service as plain HTTP: one URL for each. It turns a request into a call of JSON-RPC and its reply into
  * an answer, so that everything between the two is the service's own. It keeps nothing between two requests.
  */
-export class HttpApi implements Api {
+export class HttpApi implements ProcedureUrls {
   readonly service: Service;
   readonly options: HttpApiOptions;
   readonly problems: Problems;
@@ -93,7 +97,7 @@ export class HttpApi implements Api {
       : served && this.#knownOf(served).operations;
   }
 
-  /** See {@link Api.document}. */
+  /** See {@link ProcedureUrls.document}. */
   document(): Document | undefined {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
@@ -182,7 +186,7 @@ class ApiCall implements ApiExchange, ReplySink {
   #operation: Operation | undefined;
   #bodyKind: BodyKind = 'json';
   #scope: RequestScope | undefined;
-  #sink: BodySink | undefined;
+  #sink: ReplySink<BodyAnswer> | undefined;
 
   constructor(api: HttpApi, request: ApiRequest) {
     this.#api = api;
@@ -219,7 +223,7 @@ class ApiCall implements ApiExchange, ReplySink {
   }
 
   /** Asks who calls, where somebody can say that, and goes on. See {@link BodyHandler}. */
-  handle(body: string | Uint8Array, scope: RequestScope, sink: BodySink): Answered {
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): Answered {
     if (scope.verdict === undefined) return this.#begin(body, scope, sink);
     const kept = keepBody(body);
     const refusal = this.#api.service.admit(scope);
@@ -238,7 +242,11 @@ class ApiCall implements ApiExchange, ReplySink {
     this.#sink?.onReply(this.#answer(reply));
   }
 
-  #begin(body: string | Uint8Array, scope: RequestScope, sink: BodySink | undefined): Answered {
+  #begin(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink<BodyAnswer> | undefined,
+  ): Answered {
     if (this.#operation !== undefined) return this.#run(this.#operation, body, scope, sink);
     const operations = this.#api.operations();
     if (!(operations instanceof Promise)) return this.#runIn(operations, body, scope, sink);
@@ -250,7 +258,7 @@ class ApiCall implements ApiExchange, ReplySink {
     operations: Operations | undefined,
     body: string | Uint8Array,
     scope: RequestScope,
-    sink: BodySink | undefined,
+    sink: ReplySink<BodyAnswer> | undefined,
   ): Answered {
     const refused = this.#check(operations);
     return refused ?? this.#run(this.#operation as Operation, body, scope, sink);
@@ -305,7 +313,7 @@ class ApiCall implements ApiExchange, ReplySink {
     operation: Operation,
     body: string | Uint8Array,
     scope: RequestScope,
-    sink: BodySink | undefined,
+    sink: ReplySink<BodyAnswer> | undefined,
   ): Answered {
     const call = this.#callOf(operation, body, scope);
     if (typeof call === 'object' && 'status' in call) return call;
@@ -313,6 +321,7 @@ class ApiCall implements ApiExchange, ReplySink {
     this.#sink = sink;
     if (answersBytes(operation, this.#request.accept)) {
       scope.rawBytes = { param: scope.rawBytes?.param, asResult: true };
+      scope.ending = { code: 0, runUs: neverRan };
     }
     this.#readStream(operation, scope);
     const reply = this.#api.service.handle(call, scope, sink && this);
@@ -373,7 +382,7 @@ class ApiCall implements ApiExchange, ReplySink {
     const { problems, vary } = this.#api;
     const lines = rateLimitLines(this.#scope?.rateNotice);
     const isText = typeof reply === 'string';
-    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.endCode === 0) {
+    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.ending?.code === 0) {
       return resultAnswer({ bytes: reply }, operation, { request, vary, lines });
     }
     if (!(isText ? reply : textOf(reply, resultHead.length)).startsWith(resultHead)) {

@@ -218,15 +218,6 @@ const everyKind: ReadonlySet<JsonKind> = new Set<JsonKind>([
   'array',
 ]);
 
-/** Which kinds of values a param's schema allows, by which the texts of a query are read. */
-export interface ParamKinds {
-  readonly kinds: ReadonlySet<JsonKind>;
-  /** Of the items, where it allows an array. */
-  readonly items: ParamKinds | undefined;
-  /** A query shows it without doubt: a scalar, or an array of scalars. */
-  readonly isFlat: boolean;
-}
-
 class KindReader {
   readonly #named: ReadonlyMap<string, JsonSchema>;
   /** An entry is made before its kinds are complete: types may hold themselves. */
@@ -301,7 +292,10 @@ function kindOf(value: unknown): JsonKind {
   return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
 }
 
-class Kinds implements ParamKinds {
+/** Which kinds of values a param's schema allows, by which the texts of a query are read. */
+export type ParamKinds = Pick<Kinds, 'kinds' | 'items' | 'isFlat'>;
+
+class Kinds {
   kinds: ReadonlySet<JsonKind> = new Set();
   readonly itemSchemas: JsonSchema[] = [];
   readonly #reader: KindReader;

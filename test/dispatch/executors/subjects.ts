@@ -127,6 +127,7 @@ function poolSubject(
           onUncaught: nothing,
           onLost: nothing,
           onKilled: nothing,
+          onNoStack: nothing,
           onRetired: nothing,
           onRestartFailed: nothing,
           onOutdated: nothing,

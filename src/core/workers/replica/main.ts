@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
@@ -78,7 +79,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     });
   });
   // On Linux each thread has a niceness of its own: it shows whether the pool's setting took effect.
-  sender.notify({ type: 'ready', threadId, nice: getPriority(), loaded });
+  sender.notify({ type: 'ready', threadId, tid: systemThread(), nice: getPriority(), loaded });
   if ((await ending) === 'retire') {
     try {
       await modules.teardown();
@@ -92,6 +93,15 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     await modules.teardown();
   } finally {
     port.close();
+  }
+}
+
+/** The number by which Linux knows this thread; 0 on other systems, and if this process may not read it. */
+function systemThread(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return 0;
   }
 }
 

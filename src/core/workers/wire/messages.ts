@@ -76,6 +76,8 @@ export type Notice =
   | {
       readonly type: 'ready';
       readonly threadId: number;
+      /** The operating system's number of the thread; 0: not known. */
+      readonly tid: number;
       readonly nice: number;
       readonly loaded: LoadedReplica;
     }
@@ -153,7 +155,8 @@ const integer = Number.isSafeInteger;
 const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
   stage: ({ stage }) =>
     isObject(stage) && (stage.step === 'import' || stage.step === 'setup') && isText(stage.module),
-  ready: ({ threadId, nice, loaded }) => integer(threadId) && integer(nice) && isLoaded(loaded),
+  ready: ({ threadId, tid, nice, loaded }) =>
+    integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
   retired: () => true,

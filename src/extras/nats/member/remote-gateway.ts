@@ -367,6 +367,7 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
   readonly #memory: RequestBody | undefined;
   /** It was cancelled by who sent it: no other member is to run it. */
   #isCancelled = false;
+  readonly #ending = { code: 0, runUs: neverRan };
   #flow: StreamFlow | undefined;
   /** What its stream was granted, all in all. */
   #values = 0;
@@ -386,6 +387,7 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
       timeoutMs: timeoutMs === -1 ? undefined : timeoutMs,
     });
     this.scope.callTimeoutMs = runMs === -1 ? undefined : runMs;
+    this.scope.ending = this.#ending;
     if (isRead) this.scope.streams = this;
     this.scope.body = memory?.lease;
   }
@@ -424,7 +426,7 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
 
   onReply(reply: Reply): void {
     this.#memory?.release();
-    const { endCode: code, endRunUs: runUs = neverRan } = this.scope;
+    const { code, runUs } = this.#ending;
     if (this.#flow !== undefined && code === 0) {
       this.#gateway.reply(this, ReplyKind.opened, 0, runUs, '');
       return;

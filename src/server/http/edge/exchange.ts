@@ -3,7 +3,7 @@ import { startTimer } from '../../../core/base/timer.ts';
 import { type BodyMemory, GrowingBody, RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { type GoesToSink, goesToSink } from '../../../core/protocol/reply.ts';
+import { type GoesToSink, goesToSink, type ReplySink } from '../../../core/protocol/reply.ts';
 import {
   type EventOutlet,
   EventStream,
@@ -14,7 +14,6 @@ import {
   type Answer,
   type BodyAnswer,
   type BodyHandler,
-  type BodySink,
   bodyless,
   type CorsLines,
   isAnswer,
@@ -83,7 +82,7 @@ const noBytes = new Uint8Array(0);
 const noContent = bodyless(204, []);
 
 /** One HTTP request, from its head to the last byte of its answer: its body comes, a handler gets it, the answer is written. */
-export class Exchange implements BodySink {
+export class Exchange implements ReplySink<BodyAnswer> {
   readonly #context: ExchangeContext;
   readonly #response: Responder;
   readonly #cors: CorsLines;

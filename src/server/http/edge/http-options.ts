@@ -15,7 +15,7 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   /** The path at which MCP is served, and what serves it; undefined: nowhere. */
   readonly mcp: { readonly path: string; readonly facade: Facade } | undefined;
   /** The path below which each procedure has a URL, and what serves them; undefined: none has one. */
-  readonly api: { readonly path: string; readonly facade: Api } | undefined;
+  readonly api: { readonly path: string; readonly facade: ProcedureUrls } | undefined;
   /** What is served below `/console/`; undefined: nothing. */
   readonly console: ConsoleSite | undefined;
   readonly serves: Serves;
@@ -138,7 +138,7 @@ export interface ApiExchange extends BodyHandler {
 }
 
 /** The procedures as plain HTTP: one URL for each. */
-export interface Api {
+export interface ProcedureUrls {
   begin(request: ApiRequest): ApiExchange;
   /** Whether a procedure has this URL. @param name as in {@link ApiRequest} */
   has(name: string): boolean;

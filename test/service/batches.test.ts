@@ -110,6 +110,26 @@ test('a caller of one call waits for two runs at most beside a caller of many', 
   assert.equal(lines.length, 201);
 });
 
+test('callers of a batch procedure that runs inline take turns', async (t) => {
+  const running = await started(t);
+  const many = Array.from({ length: 20 }, (_, i) =>
+    running.call('pairs', `many ${i}`, { remoteAddress: '192.0.2.1' }),
+  );
+  const one = running.call('pairs', 'one', { remoteAddress: '192.0.2.2' });
+  const left = running.call('pairs', 'left', {
+    remoteAddress: '192.0.2.3',
+    signal: AbortSignal.abort(),
+  });
+  await Promise.all([one, left, ...many]);
+  const lines = running.journal.lines();
+  assert.ok(lines.indexOf('one') < 2, lines.join());
+  const order = lines.filter((line) => line !== 'one');
+  assert.deepEqual(
+    order,
+    Array.from({ length: 20 }, (_, i) => `many ${i}`),
+  );
+});
+
 test('each caller pays for its own calls, whoever stands in line for them', async (t) => {
   const running = await started(t);
   const { journal } = running;

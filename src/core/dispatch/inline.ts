@@ -1,7 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { runningCode } from '../base/running-code.ts';
-import { type BatchCall, BatchGatherer } from '../procedures/batch-run.ts';
+import { type AroundRun, type BatchCall, BatchGatherer } from '../procedures/batch-run.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
@@ -33,7 +33,8 @@ import {
   type Suspect,
   suspectOf,
 } from './front-end-watch.ts';
-import type { CancelListener } from './scope.ts';
+import type { CancelListener, RequestScope } from './scope.ts';
+import { type Callers, oneCaller } from './share.ts';
 import type { StreamSink } from './streams/contract.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 import { RunQueue, ranBy, StreamRun } from './streams/stream-run.ts';
@@ -57,6 +58,7 @@ export class InlineHost implements ExecutorFigures {
   readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
+  readonly callers: Callers<RequestScope>;
   readonly orphans: OrphanCounts;
   readonly #streams: OpenStreams;
   readonly #pieces: PieceWatch | undefined;
@@ -70,6 +72,7 @@ export class InlineHost implements ExecutorFigures {
   /**
    * @param orphans of this thread, whatever loading of the modules they are of
    * @param observer told of each call
+   * @param callers who take turns if more calls of a batch procedure wait than one run takes
    */
   constructor(
     options: InlineOptions,
@@ -78,6 +81,7 @@ export class InlineHost implements ExecutorFigures {
     orphans: OrphanCounts,
     observer?: CallObserver,
     watch?: FrontEndWatch,
+    callers: Callers<RequestScope> = oneCaller,
   ) {
     this.options = options;
     this.openOptions = { ...options, showsFaults: true };
@@ -88,6 +92,7 @@ export class InlineHost implements ExecutorFigures {
     this.#queue = new RunQueue(this.#pieces);
     this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
+    this.callers = callers;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
 
@@ -190,6 +195,8 @@ export class InlineExecutor implements Executor {
   readonly #watch: FrontEndWatch | undefined;
   /** For the contexts of its calls. */
   readonly #contexts: CallHost;
+  /** The requests of calls that may gather, by their contexts. */
+  readonly #scopes = new WeakMap<LazyContext, RequestScope>();
   /** Calls of batch procedures that gather, by procedure. */
   readonly #gatherers = new Map<string, BatchGatherer>();
   #hasLargeReplies = false;
@@ -235,6 +242,7 @@ export class InlineExecutor implements Executor {
       limit.at,
       this.#contexts,
     );
+    if (call.procedure.batch !== undefined) this.#scopes.set(context, call.scope);
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
@@ -262,10 +270,16 @@ export class InlineExecutor implements Executor {
     let gatherer = this.#gatherers.get(name);
     if (gatherer === undefined) {
       if (batch === undefined) throw new Error(`${name} takes single calls`);
-      gatherer = new BatchGatherer(batch, (calls, start) => this.#runBatch(name, calls, start));
+      const around: AroundRun = (calls, start) => this.#runBatch(name, calls, start);
+      gatherer = new BatchGatherer(batch, around, (one) => this.#callerOf(one));
       this.#gatherers.set(name, gatherer);
     }
     return gatherer;
+  }
+
+  #callerOf(context: LazyContext): string {
+    const scope = this.#scopes.get(context);
+    return scope === undefined ? '' : this.#host.callers.keyOf(scope);
   }
 
   /** Runs the handler for calls that have gathered. What it holds the thread for is blamed on its procedure. */

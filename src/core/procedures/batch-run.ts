@@ -275,13 +275,18 @@ class GatheringCall implements BatchCall, JoinedRun {
 export class BatchGatherer {
   readonly #rules: BatchRules;
   readonly #around: AroundRun;
+  readonly #callerOf: ((context: LazyContext) => string) | undefined;
   readonly #waiting = new Set<GatheringCall>();
+  /** The same by caller, who is next first; undefined: no more wait than one run takes. */
+  #lines: Map<string, Set<GatheringCall>> | undefined;
   #running = 0;
   #isPlanned = false;
 
-  constructor(rules: BatchRules, around: AroundRun) {
+  /** @param callerOf asked only if more calls wait than one run takes: then callers take turns */
+  constructor(rules: BatchRules, around: AroundRun, callerOf?: (context: LazyContext) => string) {
     this.#rules = rules;
     this.#around = around;
+    this.#callerOf = callerOf;
   }
 
   /** @returns the call's result. Rejects with what its handler would have thrown */
@@ -289,8 +294,9 @@ export class BatchGatherer {
     return new Promise((resolve, reject) => {
       const end = (ok: boolean, value: unknown): void =>
         ok ? resolve(value) : reject(value as Error);
-      const onLeft = (call: GatheringCall): void => void this.#waiting.delete(call);
-      this.#waiting.add(new GatheringCall(params, context, end, onLeft));
+      const call = new GatheringCall(params, context, end, (left) => this.#remove(left));
+      this.#waiting.add(call);
+      if (this.#lines !== undefined) this.#enter(this.#lines, call);
       this.#plan();
     });
   }
@@ -311,15 +317,41 @@ export class BatchGatherer {
     this.#plan();
   }
 
-  /** Those that came first, at most `max`. */
+  /** At most `max`: those that came first, or one of each caller in turn. */
   #take(): readonly BatchCall[] {
-    const calls: BatchCall[] = [];
-    for (const call of this.#waiting) {
-      if (calls.length === this.#rules.max) break;
-      calls.push(call);
+    const { max } = this.#rules;
+    const isFew = this.#waiting.size <= max;
+    if (isFew) this.#lines = undefined;
+    else if (this.#callerOf !== undefined) this.#lines ??= this.#tellApart();
+    const calls: GatheringCall[] = [];
+    while (calls.length < max) {
+      const call = this.#lines === undefined ? firstOf(this.#waiting) : nextOf(this.#lines);
+      if (call === undefined) break;
       this.#waiting.delete(call);
+      calls.push(call);
     }
     return calls;
+  }
+
+  #tellApart(): Map<string, Set<GatheringCall>> {
+    const lines = new Map<string, Set<GatheringCall>>();
+    for (const call of this.#waiting) this.#enter(lines, call);
+    return lines;
+  }
+
+  #enter(lines: Map<string, Set<GatheringCall>>, call: GatheringCall): void {
+    const key = this.#callerOf?.(call.context) ?? '';
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, new Set([call]));
+    else line.add(call);
+  }
+
+  #remove(call: GatheringCall): void {
+    this.#waiting.delete(call);
+    const key = this.#lines && this.#callerOf?.(call.context);
+    const line = key === undefined ? undefined : this.#lines?.get(key);
+    line?.delete(call);
+    if (key !== undefined && line?.size === 0) this.#lines?.delete(key);
   }
 
   /** @returns whether the run goes on */
@@ -342,4 +374,21 @@ export class BatchGatherer {
     void pending.then(leave);
     return true;
   }
+}
+
+function firstOf(calls: ReadonlySet<GatheringCall>): GatheringCall | undefined {
+  return calls.values().next().value;
+}
+
+/** Takes the oldest call of the caller whose turn it is, who then is the last in turn. */
+function nextOf(lines: Map<string, Set<GatheringCall>>): GatheringCall | undefined {
+  for (const [key, line] of lines) {
+    const call = firstOf(line);
+    lines.delete(key);
+    if (call === undefined) continue;
+    line.delete(call);
+    if (line.size > 0) lines.set(key, line);
+    return call;
+  }
+  return undefined;
 }

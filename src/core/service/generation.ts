@@ -106,11 +106,19 @@ export class Generation implements Routing {
     this.streams = loaded?.streams ?? createStreams(context);
     this.#modules = loaded?.modules;
     this.#context = context;
-    const { config, log, deadlines, observation, orphans, watch } = context;
+    const { config, log, deadlines, observation, orphans, watch, shares } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
     const options = { checkResults, timeoutMs, maxReplyBytes, ...reports };
-    this.#inline = new InlineHost(options, deadlines, this.streams, orphans, observation, watch);
+    this.#inline = new InlineHost(
+      options,
+      deadlines,
+      this.streams,
+      orphans,
+      observation,
+      watch,
+      shares,
+    );
   }
 
   /**

@@ -110,6 +110,27 @@ test('a caller of one call waits for two runs at most beside a caller of many', 
   assert.equal(lines.length, 201);
 });
 
+test('the express lane takes handler batches of 8 ms at most', async (t) => {
+  const running = await started(t, { spareWorkers: 1 });
+  const { dispatcher } = running;
+  for (let i = 0; i < 10; i++) await all(running, 'manyTogether', 1);
+  const held = running.call('hold', 'held');
+  await running.begunOn('held');
+  // What holds a worker for longer than a short call may take, opens the lane.
+  while ((dispatcher.stats().pool?.workers[0]?.running?.ms ?? 0) <= 8) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  while (dispatcher.stats().pool?.lane === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const sizes = results(await all(running, 'manyTogether', 40)).map(Number);
+  assert.equal(dispatcher.metrics?.snapshot().counters.laneCalls, 40);
+  // Each call takes a millisecond or more.
+  assert.ok(Math.max(...sizes) <= 8, sizes.join());
+  running.release();
+  await held;
+});
+
 test('callers of a batch procedure that runs inline take turns', async (t) => {
   const running = await started(t);
   const many = Array.from({ length: 20 }, (_, i) =>

@@ -254,7 +254,8 @@ export class WorkerCalls implements CallReceiver {
     if (--batch.left === 0 && !batch.isOver) this.#count(batch, -1);
   }
 
-  #count({ procedure: { name } }: SentBatch, change: 1 | -1): void {
+  #count({ procedure: { name }, isLong }: SentBatch, change: 1 | -1): void {
+    if (isLong === undefined) return;
     const count = this.batchesOf(name) + change;
     if (count === 0) this.#batches.delete(name);
     else this.#batches.set(name, count);

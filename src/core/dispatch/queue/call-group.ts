@@ -11,8 +11,11 @@ export class SentBatch {
   readonly procedure: Procedure;
   /** Expected microseconds of all its calls. */
   readonly expectedUs: number;
-  /** Whether it counts as long: it is in the way of short calls. */
-  readonly isLong: boolean;
+  /**
+   * Whether it counts as long: it is in the way of short calls. undefined: its one call runs in order with others of its
+   * request. It counts for the load as they do, and not for what its procedure may run at a time.
+   */
+  readonly isLong: boolean | undefined;
   /** Milliseconds that the run may take: what the call may that may take longest. */
   timeoutMs = 0;
   /** Calls that were sent and not taken back. */
@@ -25,7 +28,7 @@ export class SentBatch {
   /** Whether it counts no more for what its procedure may run at a time: its time is over. */
   isOver = false;
 
-  constructor(procedure: Procedure, expectedUs: number, isLong: boolean) {
+  constructor(procedure: Procedure, expectedUs: number, isLong?: boolean) {
     this.procedure = procedure;
     this.expectedUs = expectedUs;
     this.isLong = isLong;

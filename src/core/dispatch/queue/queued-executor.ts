@@ -135,7 +135,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const item = this.#itemOf(call);
     const { procedure } = call;
     if (procedure.batch !== undefined) {
-      item.batch = new SentBatch(procedure, item.expectedUs, item.leastUs > shortBoundUs);
+      item.batch = new SentBatch(procedure, item.expectedUs);
     }
     return item;
   }

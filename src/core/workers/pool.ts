@@ -70,7 +70,8 @@ export class Pool extends QueuedExecutor {
     if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
       const heads = waiting.heads();
-      if (this.#stopsOne(heads, waiting)) continue;
+      const hasBatch = heads.short?.batch !== undefined || heads.long?.batch !== undefined;
+      if (hasBatch && this.#stopsOne(heads, waiting)) continue;
       const next = assign(heads, active, express);
       if (next === undefined) break;
       const { group, worker } = next;

@@ -7,6 +7,7 @@ import {
   type CallGroup,
   frameBudgetUs,
   type QueuedCall,
+  type SentBatch,
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
@@ -366,7 +367,8 @@ export class PoolWorker {
     const longestUs = this.calls.timeoutOf(ended) * 1000 + latenessUs;
     const isOnTime = elapsedUs <= longestUs || ended.isAnswered;
     const isTimed = micros >= 0 && micros <= longestUs && elapsedUs >= 0 && isOnTime;
-    if (isTimed) this.#learn(ended, micros);
+    if (isTimed && ended.batch === undefined) ended.cost.record(micros);
+    else if (isTimed) this.#learn(ended, ended.batch, micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
     const { id, sink } = ended.call;
@@ -376,10 +378,10 @@ export class PoolWorker {
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
   }
 
-  /** @param micros how long the call held the thread; of a run of many calls, this call's part */
-  #learn({ cost, batch }: QueuedCall, micros: number): void {
-    if (batch?.isTimed === true) return;
-    if (batch !== undefined) batch.isTimed = true;
+  /** A run of many calls counts once. @param micros how long it held the thread, divided by its calls */
+  #learn({ cost }: QueuedCall, batch: SentBatch | undefined, micros: number): void {
+    if (batch === undefined || batch.isTimed) return;
+    batch.isTimed = true;
     cost.record(micros);
   }
 

@@ -1,4 +1,5 @@
 import type { Suite } from '../suite.ts';
+import { batches } from './batches.ts';
 import { bytesSuite } from './bytes.ts';
 import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
@@ -23,6 +24,7 @@ import { transports } from './transports.ts';
 export const suites: readonly Suite[] = [
   micro,
   hop,
+  batches,
   http,
   transports,
   isolation,

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { BroadcastResult } from '../../src/index.ts';
+import { turn, until } from '../turns.ts';
 import { EditedModule } from './edited-module.ts';
-import { turn, until } from './harness.ts';
 import { seed } from './random.ts';
 
 /** Random interleavings of broadcasts with losses, replacements and reloads. A failure prints its seed: FAULT_SEED repeats it. */

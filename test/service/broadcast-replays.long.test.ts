@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { EditedModule } from '../faults/edited-module.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
 
 const groups = { heavy: { workers: 1, spareWorkers: 0 } };
 const threads = ['here', 'worker', 'heavy'] as const;

@@ -7,8 +7,9 @@ import {
   Router,
   RpcApp,
 } from '../../src/index.ts';
-import { fixture, type LogLine, Running, recorder, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { type LogLine, recorder } from '../harness.ts';
+import { until } from '../turns.ts';
+import { fixture, Running, resultOf } from './running.ts';
 
 const modules = [fixture('broadcasting.ts')];
 const groups = { heavy: { workers: 1, spareWorkers: 0 } };

@@ -5,10 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createCaller, Dispatcher, type Router, RpcApp } from '../../src/index.ts';
+import { recorder } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { patience } from '../patience.ts';
-import { recorder } from './harness.ts';
-import { Journal, until } from './journal.ts';
+import { until } from '../turns.ts';
+import { Journal } from './journal.ts';
 
 /** Procedures by what decides their threads, each in a module of its own. */
 const kinds = {

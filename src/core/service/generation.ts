@@ -109,13 +109,21 @@ export class Generation implements Routing, Replicas {
     this.streams = loaded?.streams ?? createStreams(context);
     this.#modules = loaded?.modules;
     this.#context = context;
-    const { config, log, deadlines, observation, orphans, watch } = context;
+    const { config, log, deadlines, observation, orphans, watch, shares } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
     const broadcast: Broadcast = async (...given) =>
       context.broadcasts.send(toBroadcastRequest(...given));
     const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
-    this.#inline = new InlineHost(options, deadlines, this.streams, orphans, observation, watch);
+    this.#inline = new InlineHost(
+      options,
+      deadlines,
+      this.streams,
+      orphans,
+      observation,
+      watch,
+      shares,
+    );
   }
 
   /**

@@ -8,9 +8,9 @@ import type { WorkerEvents } from '../workers/options.ts';
 /** Logs the stack of each -32603. The client got only the ref. */
 export function logFault(log: Log): FaultReporter {
   return (fault) => {
-    const { ref, method, exit, count } = fault;
+    const { ref, method, calls, exit, count } = fault;
     const detail = (): string => fault.detail;
-    const fields = { ref, method, detail };
+    const fields = { ref, method, ...(calls !== undefined && { calls }), detail };
     if (fault.isSent === true) {
       log.warn({ event: 'result-mismatch', method, detail }, 'a result did not match and was sent');
     } else if (fault.isTooLarge === true) {

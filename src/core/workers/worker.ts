@@ -8,6 +8,7 @@ import {
   type CallGroup,
   frameBudgetUs,
   type QueuedCall,
+  type SentBatch,
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
@@ -32,6 +33,9 @@ const latenessUs = 60_000_000;
 
 /** Most of `gapUs`: what waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
 const longestGapUs = 50_000;
+
+/** Runs of a synchronous batch procedure at one worker: one that it runs, and one that it finds when that has ended. */
+const synchronousRuns = 2;
 
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 type FailedNotice = Extract<Notice, { readonly type: 'failed' }>;
@@ -225,6 +229,12 @@ export class PoolWorker {
     return left.isFull && group.calls.some(({ call }) => left.isFullOf(call.procedure.name));
   }
 
+  /** Whether one more run of a batch procedure may be here: of a synchronous one a second is sent ahead. */
+  mayRun({ procedure: { name, isAsync, batch } }: CallGroup): boolean {
+    const most = isAsync ? (batch?.parallel ?? 1) : synchronousRuns;
+    return this.calls.batchesOf(name) < most;
+  }
+
   /** How long until the call whose caller left first is given up, milliseconds. */
   crowdedForMs(now: number): number {
     const { oldest } = this.calls.orphans;
@@ -254,7 +264,7 @@ export class PoolWorker {
     const item = this.calls.of(ticket);
     const ended = item ?? this.calls.orphans.of(ticket);
     if (item !== undefined) this.calls.release(item);
-    else if (ended !== undefined) this.calls.orphans.remove(ended);
+    else if (ended !== undefined) this.calls.removeOrphan(ended);
     if (ended !== undefined) this.#answer(ended, code, micros, elapsed, reply);
     this.#owner.onCapacity();
   };
@@ -397,7 +407,8 @@ export class PoolWorker {
     const longestUs = this.calls.timeoutOf(ended) * 1000 + latenessUs;
     const isOnTime = elapsedUs <= longestUs || ended.isAnswered;
     const isTimed = micros >= 0 && micros <= longestUs && elapsedUs >= 0 && isOnTime;
-    if (isTimed) ended.cost.record(micros);
+    if (isTimed && ended.batch === undefined) ended.cost.record(micros);
+    else if (isTimed) this.#learn(ended, ended.batch, micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
     const { id, sink } = ended.call;
@@ -405,6 +416,13 @@ export class PoolWorker {
     if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
       this.streams.enter(ended, sink, runUs);
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
+  }
+
+  /** A run of many calls counts once. @param micros how long it held the thread, divided by its calls */
+  #learn({ cost }: QueuedCall, batch: SentBatch | undefined, micros: number): void {
+    if (batch === undefined || batch.isTimed) return;
+    batch.isTimed = true;
+    cost.record(micros);
   }
 
   /** The worker sent something that no replica sends. Logged once: it may do so at each of its calls. */
@@ -421,7 +439,11 @@ export class PoolWorker {
     const running = this.calls.all[ledger.runningSlot];
     // If the thread was in no call's synchronous code, nobody can tell whose continuation it was.
     const isKnown = ledger.stretch !== undefined || running !== undefined;
-    this.#answerAll((item) => (isKnown && item !== running ? 'neighbour' : reason));
+    this.#answerAll((item) => {
+      const isOfRun =
+        item === running || (item.batch !== undefined && item.batch === running?.batch);
+      return isKnown && !isOfRun ? 'neighbour' : reason;
+    });
   }
 
   /** The service ends: answers all calls that are here with -32002, and ends the streams. */

@@ -165,6 +165,7 @@ export class WorkerSet implements WorkerOwner {
     const suspects = worker.suspects();
     if (!this.#give(worker)) return;
     this.#terminate(worker);
+    this.#waiting.runAlone(suspects.names);
     worker.lose('error');
     this.#events.onLost('error', detail, suspects);
   }
@@ -262,6 +263,7 @@ export class WorkerSet implements WorkerOwner {
     }
     this.#options.counters.deaths[exit.end]++;
     const suspects = worker.suspects();
+    this.#waiting.runAlone(suspects.names);
     const unstarted = worker.calls.takeBack();
     worker.lose(exit.end);
     this.#waiting.addBack(unstarted);

@@ -191,6 +191,7 @@ export function parseOutcome(value: unknown): ReloadOutcome | undefined {
   return { error: 'the server process gave no answer that can be read' };
 }
 
+const isMissing: Check = (value) => value === undefined;
 const isHistogram = shape({ buckets: listOf(isAmount), sum: isAmount });
 
 /** What the entries of each list of a snapshot must have. */
@@ -202,6 +203,7 @@ const entries = {
     wait: isHistogram,
     run: isHistogram,
     duration: isHistogram,
+    batches: either(isMissing, isHistogram),
   }),
   blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),
   places: shape({ procedure: isText, place: isText, cause: isText }),

@@ -3,6 +3,7 @@ import { neverRan } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { turn } from '../../turns.ts';
+import { batchClauses } from './batch-clauses.ts';
 import { Bench, type Method, type Sent } from './bench.ts';
 import { type Clause, runs, stopsThreads } from './clause.ts';
 import { codeOf, endsOnce, hasEndedOnce, isRefused } from './expect.ts';
@@ -246,6 +247,7 @@ const clauses: readonly Clause[] = [
     },
   },
   ...streamClauses,
+  ...batchClauses,
   {
     name: 'whatever is mixed, each call is answered once and reported once',
     check: mixes,

@@ -127,7 +127,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      const { tool = null, httpApi = null, cache = null } = procedure;
+      const { tool = null, httpApi = null, cache = null, batch } = procedure;
       return [
         schema,
         placement,
@@ -139,6 +139,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
         tool,
         httpApi,
         cache,
+        batch === undefined ? null : [batch.max, batch.parallel],
       ];
     });
   return hashOf(JSON.stringify([...facts, ...broadcasts.toSorted()]));
@@ -257,6 +258,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
     // The process that runs it bounds how many run.
     maxConcurrency: undefined,
+    // The process that runs it gathers its calls.
+    batch: undefined,
     bindParams: notHere,
     result: undefined,
     stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },

@@ -240,8 +240,8 @@ function isLoaded(loaded: unknown): loaded is LoadedReplica {
 
 function isFault(fault: unknown): fault is Fault {
   if (!isObject(fault)) return false;
-  const { ref, method, detail, exit, count } = fault;
-  const isCount = count === undefined || integer(count);
+  const { ref, method, detail, exit, count, calls } = fault;
+  const isCount = [count, calls].every((number) => number === undefined || integer(number));
   return isText(ref) && isText(method) && isText(detail) && isTextOrNone(exit) && isCount;
 }
 

@@ -78,6 +78,7 @@ describe('defaults', () => {
       fairBy: 'auto',
       strict: false,
       console: true,
+      consoleActions: false,
       mcp: false,
       mcpPath: '/mcp',
       mcpTools: [],

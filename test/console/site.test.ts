@@ -92,6 +92,7 @@ for (const transport of ['uws', 'node'] as const) {
         urls: null,
         live: true,
         introspection: true,
+        profiles: true,
       });
       assert.equal(factsIn((await get(plain.at('/console/'))).body.toString()).urls, '/api');
       const again = await get(at('/console/'), { 'if-none-match': String(headers.etag) });

@@ -213,6 +213,14 @@ export const table = {
     reason:
       'whoever develops a service wants it, and only this machine sees it; for others the operator decides',
   }),
+  consoleActions: networkOption({
+    kind: onOff(),
+    fallback: false,
+    about:
+      'Let the console take CPU profiles where not only this machine reaches it, or in production; needs authenticate',
+    reason:
+      'a profile costs CPU and names files; on a loopback address outside production the console may without it',
+  }),
   health: networkOption({
     kind: onOff(),
     fallback: true,

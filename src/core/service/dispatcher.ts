@@ -30,6 +30,7 @@ import {
   type ReplySink,
   textOfReply,
 } from '../protocol/reply.ts';
+import type { NamedHandler } from '../workers/code-places.ts';
 import type { PoolStats } from '../workers/options.ts';
 import { Admission, ServiceRequest } from './admission.ts';
 import type { Cluster } from './cluster.ts';
@@ -46,6 +47,15 @@ import { watchRuns } from './main-thread-blockers.ts';
 import { Metrics } from './metrics.ts';
 import { toServable } from './servable.ts';
 import { Tracing } from './tracing.ts';
+
+/** The code of a process that a profile tells of. */
+export interface ProfiledCode {
+  /** `group` undefined: a worker of the procedures without a group. */
+  readonly workers: readonly { readonly threadId: number; readonly group: string | undefined }[];
+  readonly handlers: readonly NamedHandler[];
+  /** Whether the service ends, and should not wait for a profile. */
+  isEnding(): boolean;
+}
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -270,6 +280,22 @@ export class Dispatcher implements Service {
       remote: this.cluster?.isGateway === true ? this.cluster.stats() : undefined,
       placement,
       blocked: blockers.figures,
+    };
+  }
+
+  /** What a profile of this process covers: its workers, and the handlers that its main thread may run. */
+  get profiled(): ProfiledCode {
+    const { all } = this.#generations;
+    return {
+      workers: all.flatMap(({ pools }) =>
+        Array.from(pools, ([group, { workers }]) =>
+          workers.all.map(({ threadId }) => ({ threadId, group })),
+        ).flat(),
+      ),
+      handlers: all.flatMap(({ router }) =>
+        Array.from(tableOf(router).values(), ({ name, handler }): NamedHandler => [name, handler]),
+      ),
+      isEnding: () => this.#isDraining || this.#isClosed,
     };
   }
 

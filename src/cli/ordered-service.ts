@@ -1,5 +1,5 @@
 import { messageOf } from '../core/base/message-of.ts';
-import { createLog, type Log } from '../core/observe/log.ts';
+import { createLog, type Log, type LogLevel } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
 import { RpcApp } from '../server/app/app.ts';
@@ -7,6 +7,7 @@ import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { freePorts } from '../server/http/edge/http-server.ts';
 import { loadUws } from '../server/http/uws/load.ts';
+import { carryOut } from '../server/supervisor/admin/orders.ts';
 import type { Guard } from '../server/supervisor/guard-thread.ts';
 import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
 import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
@@ -81,7 +82,16 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const text = await bannerOf(app, address, { modules, config, version }, hooks);
-  channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
+  const { dispatcher } = app;
+  const setLevel = (level: LogLevel): void => {
+    log.setLevel(level);
+    guard.setLevel(level);
+  };
+  const operated = { dispatcher, guard, setLevel };
+  channel.ready(
+    { banner: text, sharesPort },
+    { reload, collect: counted, order: (given) => carryOut(operated, given) },
+  );
   guard.watch();
   setInterval(tellFigures, figuresMs).unref();
 }

@@ -1,4 +1,5 @@
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import type { Order } from './admin/orders.ts';
 import {
   type Figures,
   type FromServer,
@@ -8,12 +9,15 @@ import {
   type ReloadOutcome,
   type StartFailure,
   type StartOrder,
+  type ToServer,
 } from './messages.ts';
 
 export interface ChannelHandlers {
   reload(): Promise<ReloadOutcome>;
   /** What this process has counted; undefined: nothing. */
   collect(): MetricsSnapshot | undefined;
+  /** Carries out an order of the admin socket. */
+  order(order: Order): Promise<unknown>;
 }
 
 /**
@@ -89,9 +93,7 @@ export class SupervisorChannel {
       this.#pending.reply(message.id, message.snapshots);
     } else if (this.#handlers !== undefined) {
       const { id } = message;
-      const value =
-        message.type === 'reload' ? await this.#handlers.reload() : this.#handlers.collect();
-      await this.#send({ type: 'reply', id, value });
+      await this.#send({ type: 'reply', id, value: await answerOf(message, this.#handlers) });
     }
   }
 
@@ -106,4 +108,11 @@ export class SupervisorChannel {
       }
     });
   }
+}
+
+type Question = Extract<ToServer, { readonly type: 'reload' | 'collect' | 'order' }>;
+
+function answerOf(question: Question, handlers: ChannelHandlers): unknown {
+  if (question.type === 'order') return handlers.order(question.order);
+  return question.type === 'reload' ? handlers.reload() : handlers.collect();
 }

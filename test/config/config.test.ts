@@ -34,6 +34,7 @@ describe('defaults', () => {
       health: true,
       processes: 1,
       supervisor: true,
+      adminSocket: '',
       maxZombies: 8,
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,

@@ -240,6 +240,13 @@ export const table = {
     about: 'Restart a server process that ends; tandem serve only',
     reason: 'some faults end a whole process; turn it off where the container is restarted',
   }),
+  adminSocket: processOption({
+    kind: file(),
+    fallback: '',
+    about:
+      'Unix socket by which tandem stack, profile, log-level and recycle reach a running service: its path, of at most 93 bytes; tandem serve only',
+    reason: 'who can open it gives orders; its mode is 600, and without the option there is none',
+  }),
   maxZombies: processOption({
     kind: integer({ min: 1, max: 1_000_000, orZero: true }),
     fallback: 8,

@@ -31,7 +31,8 @@ import {
   textOfReply,
 } from '../protocol/reply.ts';
 import type { NamedHandler } from '../workers/code-places.ts';
-import type { PoolStats } from '../workers/options.ts';
+import type { PoolStats, WorkerStack } from '../workers/options.ts';
+import { describeSight, lookInto } from '../workers/stack.ts';
 import { Admission, ServiceRequest } from './admission.ts';
 import type { Cluster } from './cluster.ts';
 import {
@@ -56,6 +57,9 @@ export interface ProfiledCode {
   /** Whether the service ends, and should not wait for a profile. */
   isEnding(): boolean;
 }
+
+/** How long a thread may take to show its stack, milliseconds. */
+const stackMs = 250;
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -297,6 +301,38 @@ export class Dispatcher implements Service {
       ),
       isEnding: () => this.#isDraining || this.#isClosed,
     };
+  }
+
+  /**
+   * What each worker thread does now. Nothing is paused and no port is opened; a thread in native code is waited for 250 ms.
+   *
+   * @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example
+   */
+  async stacks(): Promise<WorkerStack[]> {
+    const now = clockMs();
+    const workers = this.#generations.all.flatMap(({ pools }) =>
+      [...pools].flatMap(([group, pool]) =>
+        pool.workers.all.map((worker) => ({ worker, group, running: worker.runningAt(now) })),
+      ),
+    );
+    const threads = workers.map(({ worker }) => worker);
+    const sights = await lookInto(threads, stackMs);
+    return workers.flatMap(({ worker, group, running }) => {
+      const sight = sights.get(worker);
+      if (sight === undefined) return []; // it has ended meanwhile
+      const { threadId, inFlight } = worker;
+      return [{ threadId, group, inFlight, running, stack: describeSight(sight) }];
+    });
+  }
+
+  /**
+   * Has each worker replaced by a fresh one, one after another, each after its last call and stream. No call is lost.
+   *
+   * @returns how many workers they are
+   */
+  recycle(): number {
+    const pools = [...(this.#generations.current?.pools.values() ?? [])];
+    return pools.reduce((sum, pool) => sum + pool.recycle(), 0);
   }
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */

@@ -91,7 +91,7 @@ const kinds: { readonly [Name in Order['order']]: OrderKind<Name> } = {
         return 'seconds and intervalMs: expected numbers';
       return { order: 'profile', seconds, intervalMs };
     },
-    run: ({ profile }, { seconds, intervalMs }, left) => profile({ seconds, intervalMs }, left),
+    run: (process, { seconds, intervalMs }, left) => process.profile({ seconds, intervalMs }, left),
     // A process refuses more.
     limitMs: ({ seconds }) => Math.min(Math.max(seconds, 0), 60) * 1000 + profileEndsMs,
   },

@@ -63,14 +63,16 @@ const onDemand = [
 ];
 const withServer: Plugin = {
   name: 'with-server',
-  setup({ onLoad, onResolve, initialOptions }) {
-    const { absWorkingDir: root = '' } = initialOptions;
+  setup(build) {
+    const { absWorkingDir: root = '' } = build.initialOptions;
     const filter = new RegExp(`/src/(?:${onDemand.join('|')})\\.ts$`);
-    onLoad({ filter }, ({ path }) => ({
+    build.onLoad({ filter }, ({ path }) => ({
       contents: `${readFileSync(path, 'utf8')}\nimport 'tandem:server';\n`,
       loader: 'ts',
     }));
-    onResolve({ filter: /^tandem:server$/ }, () => ({ path: join(root, entries['src/index']) }));
+    build.onResolve({ filter: /^tandem:server$/ }, () => ({
+      path: join(root, entries['src/index']),
+    }));
   },
 };
 

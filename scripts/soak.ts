@@ -1,5 +1,5 @@
 /**
- * Calls over HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large,
+ * Calls over HTTP against a server process, many of them of batch handlers. Some per cent of the calls are hostile. Beside them come uploads that are large,
  * held or given up, streams, some of which compute, reloads of bad edits, steps of the server's clock, and floods of connections, streams
  * and rubbish. Counts every answer and every execution, and
  * prints a table at the end. Exits with 1 if an answer was lost or went to another caller, if a call ran twice, or if memory,

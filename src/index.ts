@@ -10,6 +10,19 @@ export type { CallEvent, OnCall } from './core/observe/call-event.ts';
 export type { LogEvent } from './core/observe/events.ts';
 export type { Log } from './core/observe/log.ts';
 export type { MetricsSnapshot } from './core/observe/snapshot.ts';
+export {
+  type BatchContext,
+  type BatchHandler,
+  type BatchOptions,
+  inOrder,
+} from './core/procedures/batch.ts';
+export type {
+  Broadcast,
+  BroadcastContext,
+  BroadcastOptions,
+  BroadcastResult,
+  SetupContext,
+} from './core/procedures/broadcast.ts';
 export type { CallContext, CallLog, ContextOf, Env } from './core/procedures/context.ts';
 export type { CacheOptions, Effects, ErrorDeclaration } from './core/procedures/declarations.ts';
 export {

@@ -39,10 +39,12 @@ export class Connection {
     return this.#socket.writable && performance.now() - this.#usedAt < freshMs;
   }
 
+  get(path: string): Promise<HttpResponse> {
+    return this.#ask(() => this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`));
+  }
+
   post(path: string, body: string | Uint8Array): Promise<HttpResponse> {
-    return new Promise((resolve, reject) => {
-      this.#usedAt = performance.now();
-      this.#settle = { resolve, reject };
+    return this.#ask(() => {
       const length = Buffer.byteLength(body);
       const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
       if (typeof body === 'string') {
@@ -51,6 +53,14 @@ export class Connection {
         this.#socket.write(head);
         this.#socket.write(body);
       }
+    });
+  }
+
+  #ask(write: () => void): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      this.#usedAt = performance.now();
+      this.#settle = { resolve, reject };
+      write();
     });
   }
 

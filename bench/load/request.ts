@@ -9,6 +9,8 @@ export interface Exchange {
 export interface Goal {
   readonly port: number;
   readonly path: string;
+  /** The query is the body of an exchange then. */
+  readonly method?: 'GET';
   readonly exchanges: readonly Exchange[];
   /** Bytes of one whole response with its head. All exchanges of a goal have responses of this size. */
   readonly responseBytes: number;

@@ -1,4 +1,6 @@
 import type { Suite } from '../suite.ts';
+import { batches } from './batches.ts';
+import { bytesSuite } from './bytes.ts';
 import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
@@ -22,6 +24,7 @@ import { transports } from './transports.ts';
 export const suites: readonly Suite[] = [
   micro,
   hop,
+  batches,
   http,
   transports,
   isolation,
@@ -33,6 +36,7 @@ export const suites: readonly Suite[] = [
   sockets,
   cluster,
   mcp,
+  bytesSuite,
   scaling,
   growth,
   start,

@@ -54,9 +54,12 @@ export interface ProcedureTotals {
   readonly calls: number;
   readonly errors: number;
   readonly duration: Buckets;
+  /** Runs of a handler that takes many calls at once, and the calls of these runs. */
+  readonly runs: number;
+  readonly callsInRuns: number;
 }
 
-const none: ProcedureTotals = { calls: 0, errors: 0, duration: [] };
+export const none: ProcedureTotals = { calls: 0, errors: 0, duration: [], runs: 0, callsInRuns: 0 };
 
 function add(a: Buckets, b: Buckets): Buckets {
   const [long, short] = a.length >= b.length ? [a, b] : [b, a];
@@ -84,6 +87,8 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
       calls: before.calls + calls,
       errors: before.errors + errors,
       duration: add(before.duration, row.duration.buckets),
+      runs: before.runs + (row.batches?.buckets.reduce((sum, count) => sum + count, 0) ?? 0),
+      callsInRuns: before.callsInRuns + (row.batches?.sum ?? 0),
     });
   }
   return totals;
@@ -91,11 +96,13 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
 
 export function sumTotals(all: Iterable<ProcedureTotals>): ProcedureTotals {
   let sum = none;
-  for (const { calls, errors, duration } of all) {
+  for (const { calls, errors, duration, runs, callsInRuns } of all) {
     sum = {
       calls: sum.calls + calls,
       errors: sum.errors + errors,
       duration: add(sum.duration, duration),
+      runs: sum.runs + runs,
+      callsInRuns: sum.callsInRuns + callsInRuns,
     };
   }
   return sum;

@@ -18,6 +18,9 @@ interface TableProps {
 export function ProcedureTable({ rows, placement }: TableProps) {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? rows : rows.slice(0, shownAtFirst);
+  // A column that only a service with handler batches has.
+  const hasRuns = rows.some(({ callsPerRun }) => !Number.isNaN(callsPerRun));
+  const last = hasRuns ? ['calls/run'] : [];
   return (
     <section aria-labelledby="procedures-title">
       <h2 id="procedures-title">Procedures</h2>
@@ -28,12 +31,12 @@ export function ProcedureTable({ rows, placement }: TableProps) {
               <th scope="col">name</th>
               <th scope="col">runs</th>
               <th scope="col">because</th>
-              <NumberHeads names={['calls/s', 'calls', 'errors', 'p50', 'p99']} />
+              <NumberHeads names={['calls/s', 'calls', 'errors', 'p50', 'p99', ...last]} />
             </tr>
           </thead>
           <tbody>
             {shown.map((row) => (
-              <Row key={row.name} row={row} placed={placement[row.name]} />
+              <Row key={row.name} row={row} placed={placement[row.name]} hasRuns={hasRuns} />
             ))}
           </tbody>
         </table>
@@ -49,11 +52,12 @@ export function ProcedureTable({ rows, placement }: TableProps) {
 
 interface RowProps {
   readonly row: ProcedureRow;
+  readonly hasRuns: boolean;
   readonly placed: { readonly place: string; readonly reason: string } | undefined;
 }
 
-function Row({ row, placed }: RowProps) {
-  const { name, callsPerSecond, calls, errors, p50, p99 } = row;
+function Row({ row, placed, hasRuns }: RowProps) {
+  const { name, callsPerSecond, calls, errors, p50, p99, callsPerRun } = row;
   return (
     <tr>
       <th scope="row">
@@ -72,6 +76,9 @@ function Row({ row, placed }: RowProps) {
       <td class={errors > 0 ? 'number has-errors' : 'number'}>{errors.toLocaleString('en')}</td>
       <td class="number">{Number.isNaN(p50) ? '–' : msText(p50)}</td>
       <td class="number">{Number.isNaN(p99) ? '–' : msText(p99)}</td>
+      {hasRuns && (
+        <td class="number">{Number.isNaN(callsPerRun) ? '–' : callsPerRun.toFixed(1)}</td>
+      )}
     </tr>
   );
 }

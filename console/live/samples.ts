@@ -1,6 +1,7 @@
 import {
   type Figures,
   maxGauge,
+  none,
   type ProcedureTotals,
   quantile,
   since,
@@ -34,6 +35,8 @@ export interface ProcedureRow {
   readonly errors: number;
   readonly p50: number;
   readonly p99: number;
+  /** Calls that its handler takes at once, on average; NaN: it takes single calls. */
+  readonly callsPerRun: number;
 }
 
 /** Five minutes. */
@@ -62,10 +65,10 @@ export class Samples {
   #rowsOf(figures: Figures, totals: ReadonlyMap<string, ProcedureTotals>): ProcedureRow[] {
     const names = new Set([...Object.keys(figures.placement), ...totals.keys()]);
     const rows = Array.from(names, (name): ProcedureRow => {
-      const now = totals.get(name) ?? { calls: 0, errors: 0, duration: [] };
+      const now = totals.get(name) ?? none;
       const before = this.#known.get(name);
       const seconds = before === undefined ? 0 : (figures.at - before.at) / 1000;
-      const { calls, errors, duration } = now;
+      const { calls, errors, duration, runs, callsInRuns } = now;
       return {
         name,
         calls,
@@ -74,6 +77,7 @@ export class Samples {
           before === undefined || seconds <= 0 ? 0 : Math.max(0, (calls - before.calls) / seconds),
         p50: quantile(duration, 0.5),
         p99: quantile(duration, 0.99),
+        callsPerRun: runs === 0 ? Number.NaN : callsInRuns / runs,
       };
     });
     for (const [name, now] of totals) this.#known.set(name, { ...now, at: figures.at });

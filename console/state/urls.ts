@@ -8,13 +8,24 @@ export interface ProcedureUrl {
   readonly url: string;
   /** `get`: the params are the query; `post`: they are the body. */
   readonly method: 'get' | 'post';
+  /** The statuses of its declared errors, by their names. */
+  readonly statuses: Readonly<Record<string, number>>;
 }
+
+/** The OpenAPI document. The page lies one folder below what the paths of this server begin at. */
+export const documentUrl: string = new URL('../openapi.json', document.baseURI).href;
 
 /** By the procedures' names: the options of a procedure or of the service may leave some out. */
 export const urls = signal<ReadonlyMap<string, ProcedureUrl>>(new Map());
 
+interface OpenApiOperation {
+  readonly 'x-errors'?: Readonly<Record<string, { readonly status: number }>>;
+}
+
 interface OpenApiPaths {
-  readonly paths: Readonly<Record<string, { readonly get?: object }>>;
+  readonly paths: Readonly<
+    Record<string, { readonly get?: OpenApiOperation; readonly post?: OpenApiOperation }>
+  >;
 }
 
 let etag: string | null = null;
@@ -30,11 +41,15 @@ export async function loadUrls(): Promise<void> {
     const { paths } = (await response.json()) as OpenApiPaths;
     etag = response.headers.get('etag');
     urls.value = new Map(
-      Object.entries(paths).map(([path, { get }]) => [
-        path.slice(prefix.length + 1),
-        // The page lies one folder below what the paths of this server begin at.
-        { url: new URL(`..${path}`, document.baseURI).href, method: get ? 'get' : 'post' },
-      ]),
+      Object.entries(paths).map(([path, { get, post }]) => {
+        const errors = Object.entries((get ?? post)?.['x-errors'] ?? {});
+        const url: ProcedureUrl = {
+          url: new URL(`..${path}`, document.baseURI).href,
+          method: get ? 'get' : 'post',
+          statuses: Object.fromEntries(errors.map(([name, { status }]) => [name, status])),
+        };
+        return [path.slice(prefix.length + 1), url] as const;
+      }),
     );
   } catch {
     // The service may be restarting, and the next look is soon.

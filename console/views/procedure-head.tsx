@@ -1,9 +1,11 @@
 import { signatureOf } from '../schema/params.ts';
 import type { ProcedureSchema } from '../state/registry.ts';
+import { urls } from '../state/urls.ts';
 
 /** What a procedure is: its name, signature, words and properties. */
 export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSchema }) {
   const { name, doc, is_async, effects, group, stream, errors } = procedure;
+  const statuses = urls.value.get(name)?.statuses;
   const tags = [
     stream === undefined ? undefined : 'stream',
     is_async ? 'async' : 'sync',
@@ -40,6 +42,7 @@ export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSche
                   <td>
                     <code>{code}</code>
                   </td>
+                  {statuses !== undefined && <td>HTTP {statuses[error]}</td>}
                   <td>{message}</td>
                 </tr>
               ))}

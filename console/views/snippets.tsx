@@ -3,7 +3,7 @@ import { callsUrl } from '../facts.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { requestText } from '../state/send.ts';
 import { codeText, curlText } from '../state/snippets.ts';
-import { type ProcedureUrl, urls, urlWith } from '../state/urls.ts';
+import { documentUrl, type ProcedureUrl, urls, urlWith } from '../state/urls.ts';
 
 interface SnippetsProps {
   readonly method: string;
@@ -72,7 +72,10 @@ function PlainUrl({ plain, params }: { readonly plain: ProcedureUrl; readonly pa
         </a>
       ) : (
         <code>{url}</code>
-      )}
+      )}{' '}
+      <a class="document" href={documentUrl} target="_blank" rel="noreferrer">
+        OpenAPI document
+      </a>
     </p>
   );
 }

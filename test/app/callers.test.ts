@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
 import { needs, usualServer } from '../servers.ts';
-import { carriers, deferred, serve } from './hooks/harness.ts';
+import { carriers, deferred, serve } from './hooks/serve.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { type AppOptions, RpcApp } from '../../src/index.ts';
+import type { AppOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { patience } from '../patience.ts';
+import { startApp } from '../harness.ts';
 import { needs } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 
 /** Who sees the message of an internal error: a developer who calls from the same machine, and nobody else. */
 
@@ -23,18 +22,8 @@ interface Ends {
 
 async function start(t: Ends, options: AppOptions, environment?: string): Promise<string> {
   setEnvironment(environment);
-  const app = new RpcApp({
-    modules: [moduleUrl('test/fixtures/app/failing.ts')],
-    workers: 1,
-    spareWorkers: 0,
-    port: 0,
-    ...patience,
-    log: recorder().log,
-    ...options,
-  });
-  const { url } = await app.listen();
-  t.after(() => app.close());
-  return url;
+  const modules = [moduleUrl('test/fixtures/app/failing.ts')];
+  return (await startApp(t, { modules, ...options })).url;
 }
 
 async function ask(url: string, body: unknown, headers: Record<string, string> = {}) {

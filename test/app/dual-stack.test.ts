@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
 import { json, post, type RawClient, rpc } from '../http/raw-client.ts';
 import { needs } from '../servers.ts';
-import { serve } from './hooks/harness.ts';
+import { serve } from './hooks/serve.ts';
 
 /** A server that listens on `::` takes IPv4 callers too: the system gives it their addresses mapped to IPv6. */
 

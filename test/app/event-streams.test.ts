@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
@@ -9,28 +8,22 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { type AppOptions, Router, type RpcApp } from '../../src/index.ts';
+import { inReverse, type Lifetime, startApp, suiteLifetime } from '../harness.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { patience } from '../patience.ts';
 import { needs } from '../servers.ts';
-import { fixture, recorder } from '../service/harness.ts';
+import { fixture } from '../service/running.ts';
+import { until } from '../turns.ts';
 
 /** An app whose procedures stream from a worker, until a test or a suite ends. */
-async function start(t: { after(end: () => unknown): unknown }, options: AppOptions) {
-  const { log, lines } = recorder();
-  const own = { workers: 1, spareWorkers: 0, niceIncrement: 0, port: 0, ...patience, log };
-  const app = new RpcApp({ ...own, ...options });
-  const { port } = await app.listen();
-  const clients: EventClient[] = [];
-  t.after(async () => {
-    for (const client of clients) client.destroy();
-    await app.close();
-  });
+async function start(t: Lifetime, options: AppOptions) {
+  const own = inReverse(t);
+  const { app, lines, port } = await startApp(own, options);
   const client = (): EventClient => {
     const made = new EventClient(port);
-    clients.push(made);
+    own.after(() => made.destroy());
     return made;
   };
   return { app, lines, client };
@@ -40,15 +33,11 @@ const modules = [fixture('streaming.ts')];
 
 for (const transport of ['uws', 'node'] as const) {
   describe(`event streams of workers on ${transport}`, needs(transport), () => {
-    const ends: (() => unknown)[] = [];
+    const lifetime = suiteLifetime();
     let app: RpcApp;
     let client: () => EventClient;
     before(async () => {
-      const suite = { after: (end: () => unknown) => ends.push(end) };
-      ({ app, client } = await start(suite, { modules, transport }));
-    });
-    after(async () => {
-      for (const end of ends) await end();
+      ({ app, client } = await start(lifetime, { modules, transport }));
     });
 
     test('come in order, through a window that is smaller', async () => {
@@ -201,7 +190,7 @@ describe('what a service tells of event streams', () => {
     };
     assert.deepEqual(figures(), [1, 2, 1, 5]);
     waiting.destroy();
-    while (figures()[0] !== 0) await nextTurn();
+    await until(() => figures()[0] === 0);
     assert.deepEqual(figures(), [0, 3, 1, 5]);
   });
 });

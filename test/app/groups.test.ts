@@ -3,11 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RpcApp } from '../../src/index.ts';
 import { fixture } from '../files.ts';
-import { patience } from '../patience.ts';
-import { isSettled } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
+import { startApp } from '../harness.ts';
+import { isSettled } from '../service/running.ts';
+import { until } from '../turns.ts';
 
 /** Groups of workers as a caller sees them. */
 
@@ -18,21 +17,11 @@ interface Answer {
 }
 
 async function start(t: TestContext) {
-  const app = new RpcApp({
-    ...patience,
+  const { app, url } = await startApp(t, {
     modules: [fixture('service/groups.ts')],
     groups: { heavy: { workers: 2, spareWorkers: 0 } },
-    workers: 1,
-    spareWorkers: 0,
-    niceIncrement: 0,
-    port: 0,
     shutdownGraceMs: 0,
-    logLevel: 'silent',
-    // Calls that never end have no deadline here: nothing but the end of the service ends them.
-    timeoutMs: 600_000,
   });
-  t.after(() => app.close());
-  const { url } = await app.listen();
   const ask = async <T = Answer>(body: unknown): Promise<T> => {
     const response = await fetch(url, {
       method: 'POST',

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, StartupError } from '../../src/index.ts';
 import { patience } from '../patience.ts';
 import { needs } from '../servers.ts';
-import { fixture } from '../service/harness.ts';
+import { fixture } from '../service/running.ts';
 
 const twice = new StartupError('this app listens already');
 const closed = new StartupError('this app is closed: make a new one');

@@ -1,33 +1,21 @@
 /** docs/protocol.md, "In a server of your own". */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
-import {
-  type AppOptions,
-  type MountOptions,
-  RpcApp,
-  RpcError,
-  StartupError,
-} from '../../src/index.ts';
+import { type AppOptions, type MountOptions, RpcError, StartupError } from '../../src/index.ts';
+import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
 import { json, post, RawClient, request, rpc } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
-import { recorder } from '../service/harness.ts';
-import { procedures } from './hooks/harness.ts';
+import { procedures } from './hooks/serve.ts';
 
 interface SignedIn extends Request {
   user?: unknown;
 }
 
-function create(given: Partial<AppOptions> = {}) {
-  const { log, lines } = recorder();
-  const few = { workers: 1, spareWorkers: 0 };
-  return { app: new RpcApp({ modules: [procedures], ...few, ...patience, log, ...given }), lines };
-}
-
-const shared = create();
+const shared = makeApp({ after }, { modules: [procedures] });
 
 /**
  * An Express app with a JSON parser in front, whose callers are who the header `x-user` says.
@@ -39,7 +27,9 @@ async function mounted(
   options: MountOptions<SignedIn>,
   given?: Partial<AppOptions>,
 ) {
-  const { app, lines } = given === undefined ? shared : create(given);
+  const own = inReverse(t);
+  const { app, lines } =
+    given === undefined ? shared : makeApp(own, { modules: [procedures], ...given });
   const first = lines.length;
   const web = express();
   web.use(express.json({ limit: '50mb' }), (incoming: SignedIn, _response, next) => {
@@ -48,28 +38,15 @@ async function mounted(
     next();
   });
   web.all('/rpc', app.nodeHandler(options));
-  const server = createServer(web);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = rawClients(own, await listenTo(own, web))();
   await app.dispatcher.ready();
-  const client = new RawClient((server.address() as AddressInfo).port);
-  t.after(async () => {
-    client.destroy();
-    server.close();
-    if (app !== shared.app) await app.close();
-  });
   return { client, linesSince: () => lines.slice(first) };
 }
 
 test('a mounted service that can not start says why in its log, once', async (t) => {
-  const { log, lines } = recorder();
-  const app = new RpcApp({ modules: ['./none.mjs'], ...patience, log });
-  t.after(() => app.close());
-  const server = createServer(app.nodeHandler());
-  server.on('upgrade', app.upgradeHandler());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => server.close());
-  const client = new RawClient((server.address() as AddressInfo).port);
-  t.after(() => client.destroy());
+  const own = inReverse(t);
+  const { app, lines } = makeApp(own, { modules: ['./none.mjs'] });
+  const client = rawClients(own, await listenTo(own, app.nodeHandler()))();
   assert.equal(json(await client.ask(post(rpc('who')))).error.code, -32003);
   const told = lines.filter(({ fields }) => fields.event === 'start-failed');
   assert.equal(told.length, 1);

@@ -5,7 +5,7 @@ import { type AppOptions, Router } from '../../src/index.ts';
 import { json, post, type RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
 import { needs } from '../servers.ts';
-import { type Carrier, type Served, serve } from './hooks/harness.ts';
+import { type Carrier, type Served, serve } from './hooks/serve.ts';
 
 /** One address takes all that it can get; another one gets what it asks for. */
 

@@ -4,9 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
-import { RpcApp } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { before, describe, it, type TestContext } from 'node:test';
+import { startApp, suiteLifetime } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { fixture, runCli, startCli } from './process.ts';
 
@@ -37,12 +36,10 @@ async function serveDocument(t: TestContext, answer: (etag: string | undefined) 
 }
 
 let url = '';
-const few = { workers: 1, spareWorkers: 0 };
-const app = new RpcApp({ modules: [module], ...few, port: 0, logLevel: 'silent', ...patience });
+const lifetime = suiteLifetime();
 before(async () => {
-  ({ url } = await app.listen());
+  ({ url } = await startApp(lifetime, { modules: [module] }));
 });
-after(() => app.close());
 const commands = CommandLine.suite();
 
 describe('tandem schema', () => {

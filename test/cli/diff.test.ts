@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { RpcApp } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { startApp, suiteLifetime } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { fixture, runCli } from './process.ts';
 
@@ -30,23 +29,13 @@ describe('tandem diff', () => {
   });
   const text = { type: 'string' };
   const old = file('old.json', document(method('users.get', text), method('users.find', text)));
-  const app = new RpcApp({
-    modules: [module],
-    workers: 1,
-    spareWorkers: 0,
-    port: 0,
-    logLevel: 'silent',
-    ...patience,
-  });
   const commands = CommandLine.suite();
+  const lifetime = suiteLifetime();
   let url = '';
   before(async () => {
-    ({ url } = await app.listen());
+    ({ url } = await startApp(lifetime, { modules: [module] }));
   });
-  after(async () => {
-    await app.close();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => rmSync(folder, { recursive: true }));
 
   it('exits with 0 where documents, URLs and modules say the same', async () => {
     const [openrpc, introspection] = await Promise.all([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { Client as OpenRpcClient, RequestManager, WebSocketTransport } from '@open-rpc/client-js';
 import { WebSocketProvider } from 'ethers';
 import jayson from 'jayson/promise/index.js';
@@ -9,8 +9,8 @@ import { Client as RpcWebSocketsClient } from 'rpc-websockets';
 import { createPublicClient, webSocket } from 'viem';
 import { WebSocketProvider as Web3Provider } from 'web3-providers-ws';
 import WebSocket from 'ws';
-import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { Router, RpcError, Type } from '../../src/index.ts';
+import { startApp, suiteLifetime } from '../harness.ts';
 import { needs } from '../servers.ts';
 
 const hex = (value: number) => `0x${value.toString(16)}`;
@@ -91,13 +91,11 @@ for (const transport of ['uws', 'node'] as const) {
   /** Clients that others wrote, as their own documents say to use them. */
   describe(`foreign clients over a WebSocket (${transport})`, needs(transport), () => {
     let url: string;
-    let app: RpcApp;
+    const lifetime = suiteLifetime();
     before(async () => {
-      app = new RpcApp({ router: node(), port: 0, transport, logLevel: 'silent', ...patience });
-      const address = await app.listen();
+      const address = await startApp(lifetime, { router: node(), transport });
       url = address.url.replace('http', 'ws');
     });
-    after(() => app.close());
 
     test('ethers, WebSocketProvider: calls, errors, a subscription to blocks', async () => {
       const provider = new WebSocketProvider(url, 1, { staticNetwork: true });

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { HTTPTransport, Client as OpenRpcClient, RequestManager } from '@open-rpc/client-js';
 import { JsonRpcProvider } from 'ethers';
 import jayson from 'jayson/promise/index.js';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import { type HttpTransportConfig, http } from 'viem';
+import { suiteLifetime } from '../harness.ts';
 import { serve } from './serve.ts';
 
 /** Clients that others wrote, as their own documents say to use them. */
 describe('foreign clients', () => {
   let url: string;
-  const stops: (() => Promise<void>)[] = [];
+  const lifetime = suiteLifetime();
   before(async () => {
-    url = await serve({ after: (stop) => stops.push(stop) });
+    url = await serve(lifetime);
   });
-  after(() => Promise.all(stops.map((stop) => stop())));
 
   describe('jayson, http', () => {
     const connect = () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import {
   type ContractOf,
   createClient,
@@ -10,6 +10,7 @@ import {
 import { procedure, Router } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import type { router } from '../fixtures/client/procedures.ts';
+import { suiteLifetime } from '../harness.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
@@ -19,12 +20,11 @@ const connect = (url: string) => createClient<Api>({ url, retries: 0 });
 describe('the client and the server', () => {
   let url: string;
   let client: ReturnType<typeof connect>;
-  const stops: (() => Promise<void>)[] = [];
+  const lifetime = suiteLifetime();
   before(async () => {
-    url = await serve({ after: (stop) => stops.push(stop) });
+    url = await serve(lifetime);
     client = connect(url);
   });
-  after(() => Promise.all(stops.map((stop) => stop())));
 
   it('call by the dots, with named params', async () => {
     assert.equal(await client.math.add({ a: 1, b: 2 }), 3);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
 import { type ContractOf, createClient, type Hints, RpcError } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
@@ -7,7 +7,9 @@ import { sse } from '../../src/client/sse.ts';
 import { createCaller } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
+import { suiteLifetime } from '../harness.ts';
 import { needs } from '../servers.ts';
+import { until } from '../turns.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
@@ -43,19 +45,13 @@ function openers(url: string) {
 for (const server of ['uws', 'node'] as const) {
   for (const way of ['server-sent events', 'a WebSocket'] as const) {
     describe(`streams over ${way}, ${server}`, needs(server), () => {
-      const stops: (() => Promise<void>)[] = [];
+      const lifetime = suiteLifetime();
       let all: ReturnType<typeof openers>;
       before(async () => {
-        const url = await serve(
-          { after: (stop) => void stops.push(stop) },
-          { modules, transport: server },
-        );
+        const url = await serve(lifetime, { modules, transport: server });
         all = openers(url);
       });
-      after(async () => {
-        all.close();
-        for (const stop of stops) await stop();
-      });
+      lifetime.after(() => all.close());
       checks(() => all[way]());
     });
   }
@@ -88,7 +84,7 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
       assert.equal(await client.plain({ n: value }), value + 1);
       if (value === 3) break;
     }
-    while ((await client.over()) === before) await new Promise(setImmediate);
+    await until(async () => (await client.over()) !== before);
     assert.equal(await client.over(), before + 1);
   });
 
@@ -101,7 +97,7 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
         if (value === 3) stop.abort(new Error('enough'));
       }
     }, /^Error: enough$/);
-    while ((await client.over()) === before) await new Promise(setImmediate);
+    await until(async () => (await client.over()) !== before);
     const aborted = client.count({ n: 1 }, { signal: stop.signal })[Symbol.asyncIterator]();
     await assert.rejects(aborted.next(), /^Error: enough$/);
     const late = client.count({ n: 1e9 }, { timeoutMs: 50 })[Symbol.asyncIterator]();

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { RpcApp } from '../../src/index.ts';
 import { CommandLine } from '../cli/command-line.ts';
 import { fixture, runCli } from '../cli/process.ts';
 import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
-import { patience } from '../patience.ts';
+import { startApp } from '../harness.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
 const commands = CommandLine.suite();
@@ -59,16 +58,7 @@ const returned = {
 
 describe('the contract goes round', () => {
   test('module, server, codegen, tsc, typed calls, results', async (t) => {
-    const app = new RpcApp({
-      modules: [source],
-      workers: 1,
-      spareWorkers: 0,
-      port: 0,
-      logLevel: 'silent',
-      ...patience,
-    });
-    t.after(() => app.close());
-    const { url } = await app.listen();
+    const { url } = await startApp(t, { modules: [source] });
     const folder = temporaryFolder(t);
     const out = join(folder, 'api.ts');
     const written = await commands.run(['codegen', url, '--out', out]);

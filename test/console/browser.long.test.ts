@@ -223,7 +223,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     };
     await field(page, 'word').fill('mug & tee');
     const link = new URL('/api/catalog.find?word=mug+%26+tee', url).href;
-    assert.equal(await page.locator('.url a').getAttribute('href'), link);
+    assert.equal(await page.locator('.url a').first().getAttribute('href'), link);
     assert.equal(await copied(), `curl '${link}'`);
     assert.equal((await fetch(link)).status, 200);
     assert.deepEqual(await violations(page), []);
@@ -233,13 +233,26 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.goto(`${url}#/p/orders.cancel`);
     await field(page, 'order').fill('ORD-1');
     const post = new URL('/api/orders.cancel', url).href;
-    assert.equal(await page.locator('.url').innerText(), `POST ${post}`);
+    assert.equal(await page.locator('.url').innerText(), `POST ${post} OpenAPI document`);
     const command = [
       `curl ${post}`,
       `-H 'content-type: application/json'`,
       `-d '{"order":"ORD-1"}'`,
     ];
     assert.equal(await copied(), command.join(' \\\n  '));
+    const described = page.getByRole('link', { name: 'OpenAPI document' });
+    const document = new URL('/openapi.json', url).href;
+    assert.equal(await described.getAttribute('href'), document);
+    assert.equal((await fetch(document)).status, 200);
+
+    await page.goto(`${url}#/p/orders.pay`);
+    await page.getByText('Errors it declares').click();
+    const error = page.getByRole('row', { name: 'Declined' });
+    assert.equal(
+      (await error.innerText()).replace(/\s+/g, ' '),
+      'Declined 2002 HTTP 422 Card declined',
+    );
+    assert.deepEqual(await violations(page), []);
 
     await page.goto(`${url}#/p/tools.echo`);
     await page.getByRole('heading', { name: 'tools.echo' }).waitFor();

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { after, before, type TestContext } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
-import { type AppOptions, RpcApp } from '../../src/index.ts';
+import type { AppOptions, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import shop from '../fixtures/console/procedures.ts';
-import { recorder } from '../service/harness.ts';
+import { startApp } from '../harness.ts';
 import { ensureBuilt } from './get.ts';
 
 /** Where a Chromium may be: of a distribution, or of whoever sets the variable. */
@@ -69,14 +69,8 @@ export class OneBrowser {
     t: TestContext,
     { options, width = 1280, scheme, hash = '' }: ShowOptions = {},
   ): Promise<Shown> {
-    const app = new RpcApp({
-      ...(options?.modules === undefined ? { router: shop } : { workers: 1 }),
-      port: 0,
-      log: recorder().log,
-      ...options,
-    });
-    t.after(() => app.close());
-    const { consoleUrl } = await app.listen();
+    const source = options?.modules === undefined ? { router: shop } : {};
+    const { app, consoleUrl } = await startApp(t, { ...source, ...options });
     assert.ok(consoleUrl !== undefined && this.#browser !== undefined);
     const context = await this.#browser.newContext({
       viewport: { width, height: 800 },

@@ -4,7 +4,7 @@ import { counterTable } from '../../src/core/observe/metric-table.ts';
 import type { CallTotals, Counters, MetricsSnapshot } from '../../src/core/observe/snapshot.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
 import { Figures, type FiguresSource } from '../../src/extras/console/console.ts';
-import { Running } from '../service/harness.ts';
+import { Running } from '../service/running.ts';
 
 const counters = Object.fromEntries(Object.keys(counterTable).map((name) => [name, 1])) as Counters;
 

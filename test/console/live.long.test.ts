@@ -1,9 +1,11 @@
 /** docs/console.md, "Watching the service": tables that few services fill. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
-import { member, until } from '../nats/apps.ts';
+import { member } from '../nats/apps.ts';
 import { findNatsServer, NatsServer, needs } from '../nats/nats-server.ts';
+import { until } from '../turns.ts';
 import { assertQuiet, noBrowser, OneBrowser, violations } from './browser.ts';
 
 const noNats = findNatsServer() === undefined && needs;

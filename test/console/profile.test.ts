@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { recorder } from '../harness.ts';
 import { needs } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 import { ensureBuilt, get } from './get.ts';
 
 await ensureBuilt();

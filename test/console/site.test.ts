@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { tree } from '../files.ts';
+import { inReverse, listenTo, makeApp, startApp } from '../harness.ts';
 import { needs } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 import { ensureBuilt, get } from './get.ts';
 
 function routerOf(): Router {
@@ -20,11 +17,8 @@ function routerOf(): Router {
 }
 
 async function serve(t: TestContext, options: AppOptions) {
-  const { log, lines } = recorder();
-  const app = new RpcApp({ router: routerOf(), port: 0, log, ...options });
-  t.after(() => app.close());
-  const address = await app.listen();
-  return { ...address, lines, at: (path: string) => new URL(path, address.url).href };
+  const started = await startApp(t, { router: routerOf(), ...options });
+  return { ...started, at: (path: string) => new URL(path, started.url).href };
 }
 
 const policy =
@@ -244,16 +238,11 @@ describe('behind a mount the console', () => {
     options: AppOptions,
     put: (app: RpcApp) => express.Express,
   ) {
-    const app = new RpcApp({ router: routerOf(), log: recorder().log, ...options });
-    const server = createServer(put(app));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    t.after(async () => {
-      server.closeAllConnections();
-      server.close();
-      await app.close();
-    });
+    const own = inReverse(t);
+    const { app } = makeApp(own, { router: routerOf(), ...options });
+    const port = await listenTo(own, put(app));
     await app.dispatcher.ready();
-    return (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    return (path: string) => `http://127.0.0.1:${port}${path}`;
   }
   const below = (prefix: string) => (app: RpcApp) =>
     express()

@@ -1,4 +1,5 @@
 /** docs/console.md, "Watching the service": who is refused because of too much. */
+
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import {
@@ -7,9 +8,10 @@ import {
   type ThrottledCaller,
   ThrottledCallers,
 } from '../../src/core/observe/throttled-callers.ts';
-import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { type AppOptions, Router } from '../../src/index.ts';
 import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
-import { Running, recorder } from '../service/harness.ts';
+import { startApp } from '../harness.ts';
+import { Running } from '../service/running.ts';
 import { get } from './get.ts';
 
 const none = { rate: 0, inFlight: 0, queue: 0, full: 0 };
@@ -117,9 +119,7 @@ function routerOf(): { readonly router: Router; readonly answerAll: () => void }
 }
 
 async function serve(t: TestContext, options: AppOptions) {
-  const app = new RpcApp({ port: 0, log: recorder().log, ...options });
-  t.after(() => app.close());
-  const { url } = await app.listen();
+  const { app, url } = await startApp(t, options);
   const at = (path: string): string => new URL(path, url).href;
   return {
     app,

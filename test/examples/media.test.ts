@@ -1,4 +1,5 @@
 /** examples/media: its procedures by a caller, and the whole service over HTTP. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -11,10 +12,10 @@ import { authenticate } from '../../examples/media/hooks.ts';
 import { grainyPhoto } from '../../examples/media/photo.ts';
 import media from '../../examples/media/procedures.ts';
 import { type ContractOf, createClient, hasCode, settle } from '../../src/client/index.ts';
-import { createCaller, RpcApp } from '../../src/index.ts';
+import { createCaller } from '../../src/index.ts';
 import { temporaryFolder } from '../codegen/compile.ts';
 import { moduleUrl } from '../files.ts';
-import { patience } from '../patience.ts';
+import { startApp } from '../harness.ts';
 
 const secret = 'a secret of this test';
 const account = { name: 'ada', password: 'correct horse' };
@@ -122,16 +123,10 @@ describe('examples/media over HTTP', () => {
   test('answers who has signed in, from a worker and from the front end, which share the library', async (t) => {
     const folder = temporaryFolder(t);
     process.env.MEDIA_LIBRARY = join(folder, 'library.db');
-    const app = new RpcApp({
+    const { url } = await startApp(t, {
       modules: [moduleUrl('examples/media/procedures.ts')],
-      workers: 1,
-      spareWorkers: 0,
-      logLevel: 'error',
-      ...patience,
       authenticate,
     });
-    t.after(() => app.close());
-    const { url } = await app.listen({ port: 0 });
     const connect = (headers: Record<string, string>) =>
       createClient<ContractOf<typeof media>>({ url, hints, headers, retries: 0 });
     const anybody = connect({});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { turn, until } from '../turns.ts';
 import {
   assertOk,
   assertRanOnce,
@@ -13,9 +14,7 @@ import {
   plans,
   runsOf,
   Service,
-  turn,
-  until,
-} from './harness.ts';
+} from './plans.ts';
 
 /** A worker that is in a call, until the gate is opened. */
 async function holdWorker(service: Service): Promise<{ gate: number; held: Promise<Ended> }> {

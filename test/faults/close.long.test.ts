@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { ModuleFolder } from '../modules/module-folder.ts';
+import { until } from '../turns.ts';
 import {
   assertOk,
   assertRanOnce,
@@ -15,8 +16,7 @@ import {
   plans,
   runsOf,
   Service,
-  until,
-} from './harness.ts';
+} from './plans.ts';
 
 /** Threads of this process, as the system counts them. */
 function threadCount(): number {

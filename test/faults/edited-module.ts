@@ -1,39 +1,23 @@
 import { join } from 'node:path';
-import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
+import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
+import { type Lifetime, type LogLine, TestService } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { patience } from '../patience.ts';
-import { recorder } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
+import { until } from '../turns.ts';
 
 /** A module that is served, and edited meanwhile. Each procedure gives the version that it was loaded with. */
 export class EditedModule {
   readonly folder: ModuleFolder;
-  readonly lines: ReturnType<typeof recorder>['lines'];
   readonly dispatcher: Dispatcher;
-  readonly #owner: { after(clean: () => void | Promise<void>): void };
+  readonly lines: readonly LogLine[];
 
-  constructor(
-    t: { after(clean: () => void | Promise<void>): void },
-    options: DispatcherOptions = {},
-    code = '',
-  ) {
-    this.#owner = t;
+  constructor(t: Lifetime, options: DispatcherOptions = {}, code = '') {
     this.folder = new ModuleFolder(t);
-    const { log, lines } = recorder();
-    this.lines = lines;
     this.edit(1, code);
-    const modules = [join(this.folder.path, 'served.mjs')];
-    this.dispatcher = new Dispatcher({
-      workers: 1,
-      spareWorkers: 0,
-      // Other processes on the machine must not keep a worker from loading.
-      niceIncrement: 0,
-      ...patience,
-      log,
+    const modules = [this.file('served.mjs')];
+    ({ dispatcher: this.dispatcher, lines: this.lines } = TestService.make(t, {
       ...options,
       modules,
-    });
-    this.#owner.after(() => this.dispatcher.close(0));
+    }));
   }
 
   /** @param code behind the procedures; a line of its own: line 11 */

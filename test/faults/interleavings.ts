@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { Lifetime } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import {
-  board,
-  type Ended,
-  fixture,
-  type Owner,
-  type Plan,
-  plan,
-  Service,
-  turn,
-  until,
-} from './harness.ts';
+import { turn, until } from '../turns.ts';
+import { board, type Ended, fixture, type Plan, plan, Service } from './plans.ts';
 
 /** Random interleavings against a model that knows, for each kind of call, what it may come to. */
 
@@ -187,7 +179,7 @@ async function check(
 }
 
 /** The usual procedures, so that a reload finds another generation of them. */
-function moduleOf(t: Owner): { module: string; renew: () => void } {
+function moduleOf(t: Lifetime): { module: string; renew: () => void } {
   const folder = new ModuleFolder(t);
   let version = 0;
   const renew = (): void => {
@@ -204,7 +196,7 @@ function moduleOf(t: Owner): { module: string; renew: () => void } {
 export type Property = fc.IAsyncProperty<unknown[]>;
 
 /** On one service, which is whole again behind each run. */
-export async function interleavings(t: Owner): Promise<Property> {
+export async function interleavings(t: Lifetime): Promise<Property> {
   const { module, renew } = moduleOf(t);
   const service = await Service.start(t, {
     modules: [module],
@@ -222,7 +214,7 @@ export async function interleavings(t: Owner): Promise<Property> {
 }
 
 /** Each on a service of its own, with a close() at some point. */
-export function interleavingsWithClose(t: Owner): Property {
+export function interleavingsWithClose(t: Lifetime): Property {
   const { module, renew } = moduleOf(t);
   return fc.asyncProperty(steps, fc.nat({ max: 19 }), async (script, at) => {
     const service = new Service({ modules: [module], workers: 2, maxQueueMs: 60_000 });

@@ -1,4 +1,5 @@
 /** What a killed thread leaves behind in the main thread: counted by object, since resident memory goes up and down by itself. */
+
 import assert from 'node:assert/strict';
 import module from 'node:module';
 import { describe, type TestContext, test } from 'node:test';
@@ -11,7 +12,8 @@ import { Ledger } from '../../src/core/workers/wire/ledger.ts';
 import { Outbox } from '../../src/core/workers/wire/messages.ts';
 import { Loading, PoolWorker } from '../../src/core/workers/worker.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { fixture, outcomes, plan, plans, Service, until } from './harness.ts';
+import { until } from '../turns.ts';
+import { fixture, outcomes, plan, plans, Service } from './plans.ts';
 
 const kinds = [
   PoolWorker,

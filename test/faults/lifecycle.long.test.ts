@@ -3,18 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { StartupError } from '../../src/index.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import {
-  assertOk,
-  begun,
-  board,
-  fixture,
-  gate,
-  outcomes,
-  plan,
-  plans,
-  Service,
-  until,
-} from './harness.ts';
+import { until } from '../turns.ts';
+import { assertOk, begun, board, fixture, gate, outcomes, plan, plans, Service } from './plans.ts';
 
 interface Rig {
   readonly module: string;

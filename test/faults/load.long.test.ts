@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StartupError } from '../../src/index.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { patience } from '../patience.ts';
-import { assertOk, assertRanOnce, fixture, plan, plans, Service, until } from './harness.ts';
+import { until } from '../turns.ts';
+import { assertOk, assertRanOnce, fixture, plan, plans, Service } from './plans.ts';
 
 /** A module whose replicas do `fault` when they load while the file `broken` is there. */
 function moduleThat(

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { turn, until } from '../turns.ts';
 import {
   assertOk,
   assertRanOnce,
@@ -15,9 +16,7 @@ import {
   plans,
   runsOf,
   Service,
-  turn,
-  until,
-} from './harness.ts';
+} from './plans.ts';
 
 /** Known as cheap, these share a frame with whatever is sent in the same turn. */
 const cheap = ['act', 'long', 'heavy'];

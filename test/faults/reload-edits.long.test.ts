@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { Dispatcher } from '../../src/index.ts';
+import { TestService } from '../harness.ts';
 import { ModuleFolder, routerModule } from '../modules/module-folder.ts';
 import { patience } from '../patience.ts';
-import { recorder } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
+import { until } from '../turns.ts';
 import { EditedModule } from './edited-module.ts';
 
 const later = (ms: number, code: string): string => `setTimeout(() => { ${code} }, ${ms});`;
@@ -263,15 +262,7 @@ test('a link that leads to another release is a change', async (t) => {
     symlinkSync(join(folder.path, `${release}`), link, 'junction');
   };
   lead(1);
-  const { log } = recorder();
-  const dispatcher = new Dispatcher({
-    modules: [module],
-    workers: 1,
-    spareWorkers: 0,
-    ...patience,
-    log,
-  });
-  t.after(() => dispatcher.close(0));
+  const { dispatcher } = TestService.make(t, { modules: [module] });
   const version = async (): Promise<unknown> => dispatcher.dispatch({ id: 0, method: 'version' });
   assert.deepEqual(await version(), { jsonrpc: '2.0', id: 0, result: 1 });
   lead(2);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSettled } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
+import { isSettled } from '../service/running.ts';
+import { until } from '../turns.ts';
 import { EditedModule } from './edited-module.ts';
 
 const groups = { heavy: { workers: 1, spareWorkers: 0, workerMemoryMb: 64 } };

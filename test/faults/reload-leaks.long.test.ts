@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { until } from '../service/journal.ts';
+import { until } from '../turns.ts';
 import { EditedModule } from './edited-module.ts';
 
 /** What a process has of the system: threads, and files that are open. */

@@ -1,8 +1,9 @@
 /** Edits that never end loading, met by the replacements of lost workers. */
+
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { until } from '../service/journal.ts';
+import { until } from '../turns.ts';
 import { EditedModule } from './edited-module.ts';
 
 const changed =

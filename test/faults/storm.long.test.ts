@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { usual } from '../harness.ts';
 import { needs } from '../servers.ts';
+import { until } from '../turns.ts';
 import {
   begun,
   board,
@@ -16,8 +17,7 @@ import {
   readAnswer,
   runsOf,
   toRequest,
-  until,
-} from './harness.ts';
+} from './plans.ts';
 
 /** A client of its own: connects, and sends one request. */
 async function post(
@@ -62,14 +62,11 @@ const wave = 50;
 for (const transport of ['uws', 'node'] as const) {
   describe(`clients that connect, call and abort, over ${transport}`, needs(transport), () => {
     const app = new RpcApp({
+      ...usual,
       modules: [fixture('procedures.ts')],
       workers: 2,
-      spareWorkers: 0,
-      // Other processes on the machine must not keep a worker from answering.
-      niceIncrement: 0,
       transport,
       port: 0,
-      ...patience,
       logLevel: 'silent',
     });
     let port = 0;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../turns.ts';
 import {
   assertOk,
   assertRanOnce,
@@ -9,8 +10,7 @@ import {
   plan,
   plans,
   Service,
-  until,
-} from './harness.ts';
+} from './plans.ts';
 import { randomFrom, seed, shuffle } from './random.ts';
 
 /** A fault, and what its own call may come to. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/hostile/inline.ts';
+import { usual } from '../harness.ts';
 import { RawClient } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
 
 export type Transport = 'uws' | 'node';
 export const transports: readonly Transport[] = ['uws', 'node'];
@@ -16,7 +16,7 @@ function moduleOf(name: Fixture): string {
 }
 
 /** One worker, so that its count of runs is the count of all that ran in the pool. */
-const usual = { workers: 1, spareWorkers: 0, logLevel: 'silent', ...patience } as const;
+const quiet = { ...usual, logLevel: 'silent' } as const;
 
 export async function startDispatcher(
   name: Fixture,
@@ -24,7 +24,7 @@ export async function startDispatcher(
 ): Promise<Dispatcher> {
   // A router starts no workers.
   const source = name === 'inline' ? { router: inlineRouter } : { modules: [moduleOf(name)] };
-  const dispatcher = new Dispatcher({ ...source, ...usual, ...options });
+  const dispatcher = new Dispatcher({ ...source, ...quiet, ...options });
   await dispatcher.ready();
   return dispatcher;
 }
@@ -48,7 +48,7 @@ export class Target {
     options: ConfigOptions = {},
   ): Promise<Target> {
     const modules = [moduleOf(name)];
-    const app = new RpcApp({ modules, port: 0, transport, ...usual, ...options });
+    const app = new RpcApp({ modules, port: 0, transport, ...quiet, ...options });
     const { port } = await app.listen();
     assert.equal(app.transport, transport);
     return new Target(transport, app, port);

@@ -15,7 +15,7 @@ import { replyTurns } from './behaviour/reply-turns.ts';
 import { routes } from './behaviour/routes.ts';
 import { slowBodies } from './behaviour/slow-bodies.ts';
 import { text } from './behaviour/text.ts';
-import { starter } from './harness.ts';
+import { starter } from './stub-server.ts';
 
 /** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
 export function behaviour(transport: 'uws' | 'node'): void {

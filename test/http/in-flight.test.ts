@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InFlight } from '../../src/server/http/edge/exchange.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
-import { turns } from './harness.ts';
+import { turns } from '../turns.ts';
 
 test('a request that comes in the turn of the last reply is waited for, too', async () => {
   const inFlight = new InFlight();

@@ -11,12 +11,11 @@ import {
   Router,
   Type,
 } from '../../src/index.ts';
-import { deferred, type Served, serve } from '../app/hooks/harness.ts';
+import { deferred, type Served, serve } from '../app/hooks/serve.ts';
 import { root } from '../files.ts';
 import { needs } from '../servers.ts';
-import { fixture } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
-import { turns } from './harness.ts';
+import { fixture } from '../service/running.ts';
+import { turns, until } from '../turns.ts';
 import {
   header,
   json,

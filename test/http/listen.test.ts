@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { type Address, type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { recorder } from '../harness.ts';
 import { needs, servers, usualServer } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 import { listenFailure } from './listen-failure.ts';
 
 /** The address of an app that listens until the test ends, or until it is closed. */

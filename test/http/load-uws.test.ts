@@ -6,9 +6,8 @@ import { listen } from '../../src/server/http/listen.ts';
 import { explain, loadUws } from '../../src/server/http/uws/load.ts';
 import { isCompiled, modulePath } from '../files.ts';
 import { needs } from '../servers.ts';
-import { defaults } from './harness.ts';
 import { post, RawClient, rpc } from './raw-client.ts';
-import { StubService } from './stub-service.ts';
+import { defaults, StubService } from './stub-server.ts';
 
 describe('the transport', () => {
   test('auto falls back to node:http with one warning line, and serves', async (t) => {

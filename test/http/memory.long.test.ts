@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router } from '../../src/index.ts';
-import { carriers, type Served, serve } from '../app/hooks/harness.ts';
+import { carriers, type Served, serve } from '../app/hooks/serve.ts';
 import { needs } from '../servers.ts';
-import { fixture } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
-import { turns } from './harness.ts';
+import { fixture } from '../service/running.ts';
+import { turns, until } from '../turns.ts';
 import { json, neverHeld, post, request, rpc } from './raw-client.ts';
 
 /** What bodies and replies take in memory, seen by the ledgers: over all ways in. */

@@ -7,9 +7,8 @@ import express from 'express';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import { createNodeHandler } from '../../src/server/http/node/handler.ts';
-import { defaults } from './harness.ts';
 import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
-import { StubService } from './stub-service.ts';
+import { defaults, StubService } from './stub-server.ts';
 
 function handler(options: Partial<HttpOptions> = {}) {
   const service = new StubService();

@@ -13,10 +13,11 @@ import {
 import express from 'express';
 import { Router, RpcApp } from '../../src/index.ts';
 import { needs } from '../servers.ts';
+import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
-import { starter, turns } from './harness.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
+import { starter } from './stub-server.ts';
 
 const exporter = new InMemorySpanExporter();
 const traceId = '0af7651916cd43dd8448eb211c80319c';

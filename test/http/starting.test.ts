@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import { needs } from '../servers.ts';
-import { defaults } from './harness.ts';
 import { json, post, RawClient, rpc } from './raw-client.ts';
+import { defaults } from './stub-server.ts';
 
 for (const transport of ['uws', 'node'] as const) {
   for (const bytes of [10, 100_000]) {

@@ -5,7 +5,7 @@ import { connections } from './behaviour/connections.ts';
 import { framing } from './behaviour/framing.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { makeCertificate } from './certificate.ts';
-import { starter } from './harness.ts';
+import { starter } from './stub-server.ts';
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { connect as connectSecurely } from 'node:tls';
 import { RpcApp } from '../../src/index.ts';
-import { procedures } from '../app/hooks/harness.ts';
+import { procedures } from '../app/hooks/serve.ts';
 import { runCli, startCli } from '../cli/process.ts';
-import { patience } from '../patience.ts';
+import { startApp } from '../harness.ts';
 import { needs, servers } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
+import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
-import { starter, turns } from './harness.ts';
 import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
+import { starter } from './stub-server.ts';
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());
@@ -139,19 +139,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('an app serves with it before and after a reload', async (t) => {
-      const { log } = recorder();
-      const app = new RpcApp({
-        modules: [procedures],
-        workers: 1,
-        spareWorkers: 0,
-        port: 0,
-        transport,
-        log,
-        ...patience,
-        ...tls,
-      });
-      t.after(() => app.close());
-      const { port, url } = await app.listen();
+      const { app, port, url } = await startApp(t, { modules: [procedures], transport, ...tls });
       assert.match(url, /^https:/);
       const one = new RawClient(port, '127.0.0.1', cert);
       t.after(() => one.destroy());

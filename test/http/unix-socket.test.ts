@@ -15,11 +15,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Router, RpcApp } from '../../src/index.ts';
+import { recorder } from '../harness.ts';
 import { needs, servers } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
-import { starter } from './harness.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
+import { starter } from './stub-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

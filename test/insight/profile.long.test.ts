@@ -15,8 +15,8 @@ import {
 } from '../../src/extras/insight/analysis.ts';
 import { type AppOptions, RpcApp } from '../../src/index.ts';
 import { fixture, modulePath, nodeFlags } from '../files.ts';
-import { recorder } from '../service/harness.ts';
-import { until } from '../service/journal.ts';
+import { recorder } from '../harness.ts';
+import { until } from '../turns.ts';
 
 const burning = fixture('insight/burning.ts');
 

@@ -1,10 +1,12 @@
 /** docs/mcp.md, "Through a gateway": the tools of members, which run on other machines. */
+
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Router } from '../../src/index.ts';
-import { serve, until, untilReady } from '../nats/apps.ts';
+import { serve, untilReady } from '../nats/apps.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
+import { until } from '../turns.ts';
 import { legacy, meta, replied, Stage, textOf } from './stage.ts';
 
 interface Listed {

@@ -1,10 +1,12 @@
 /** docs/protocol.md, "Tools for agents (MCP)": the limits of the calls hold for agents, over both servers. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { RpcError } from '../../src/index.ts';
 import { header, post } from '../http/raw-client.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { needs } from '../servers.ts';
+import { until } from '../turns.ts';
 import { headersOf, legacy, meta, modern, replied, Stage, textOf } from './stage.ts';
 
 const kib = 1024;
@@ -103,9 +105,9 @@ for (const transport of ['uws', 'node'] as const) {
       const leaving = stage.connect();
       const body = modern('tools/call', { name: 'waits' });
       await leaving.write(post(body, { host: 'localhost', ...headersOf(body) }, '/mcp'));
-      while ((await counts()).waiting === earlier.waiting) await new Promise(setImmediate);
+      await until(async () => (await counts()).waiting !== earlier.waiting);
       leaving.destroy();
-      while ((await counts()).aborted === earlier.aborted) await new Promise(setImmediate);
+      await until(async () => (await counts()).aborted !== earlier.aborted);
     });
 
     test('calls are counted, limited and told of as all others', async () => {

@@ -1,14 +1,14 @@
 /** docs/mounting.md: agents in a server of one's own. */
+
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import fastify from 'fastify';
-import { type CallContext, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { type CallContext, Router, type RpcApp, RpcError } from '../../src/index.ts';
+import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
 import { post, RawClient, type RawResponse } from '../http/raw-client.ts';
-import { recorder } from '../service/harness.ts';
 import { headersOf, modern, replied, textOf } from './stage.ts';
 
 const router = new Router();
@@ -20,20 +20,12 @@ router.rpc(
 const body = modern('tools/call', { name: 'who', arguments: {} });
 
 function appFor(t: TestContext): RpcApp {
-  const app = new RpcApp({ router, mcp: true, log: recorder().log });
-  t.after(() => app.close());
-  return app;
+  return makeApp(t, { router, mcp: true }).app;
 }
 
 async function clientOf(t: TestContext, listener: RequestListener): Promise<RawClient> {
-  const server = createServer(listener);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = new RawClient((server.address() as AddressInfo).port);
-  t.after(() => {
-    client.destroy();
-    server.close();
-  });
-  return client;
+  const own = inReverse(t);
+  return rawClients(own, await listenTo(own, listener))();
 }
 
 function ask(client: RawClient, path: string, headers = {}): Promise<RawResponse> {

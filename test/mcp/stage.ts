@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { type AppOptions, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
+import { recorder, usual } from '../harness.ts';
 import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
-import { recorder } from '../service/harness.ts';
 
 export const version = '2026-07-28';
 
@@ -65,17 +64,8 @@ export class Stage {
 
   static async start(options: Partial<AppOptions> = {}): Promise<Stage> {
     const { log, lines } = recorder();
-    const app = new RpcApp({
-      ...(options.router === undefined && { modules: [tools] }),
-      mcp: true,
-      workers: 1,
-      spareWorkers: 0,
-      niceIncrement: 0,
-      port: 0,
-      ...patience,
-      log,
-      ...options,
-    });
+    const source = options.router === undefined ? { modules: [tools] } : {};
+    const app = new RpcApp({ ...source, mcp: true, ...usual, port: 0, log, ...options });
     const { port } = await app.listen();
     return new Stage(app, lines, port);
   }

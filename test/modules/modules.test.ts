@@ -98,6 +98,17 @@ test('a name in two modules is refused, and both are named', async (t) => {
   assert.ok(message.includes(a) && message.includes(b), message);
 });
 
+test('a broadcast in two modules is refused, and both are named', async (t) => {
+  const folder = new ModuleFolder(t);
+  const text = (name: string) =>
+    `${routerModule(name, '1')} export const broadcasts = { forget() {} };`;
+  const [a, b] = ['a', 'b'].map((name) => folder.write(`${name}.mjs`, text(name)));
+  assert.equal(
+    await refusal([a as string, b as string]),
+    `cannot load ${b}: its broadcast "forget" is in ${a} too; rename one`,
+  );
+});
+
 test('a module that is named twice is refused', async (t) => {
   const folder = new ModuleFolder(t);
   const path = folder.write('a.mjs', routerModule('same', '1'));
@@ -278,6 +289,18 @@ test('a module without a Router is told the three ways', async (t) => {
   assert.match(none, /no Router in .*none\.mjs.*a number.*default.*"router".*defaultRouter/);
   const wrong = await refusal([folder.write('wrong.mjs', 'export const router = { get() {} };')]);
   assert.match(wrong, /wrong\.mjs.*"router".*not a Router/);
+  for (const [value, says] of [
+    ['1', 'it is a number'],
+    ['[() => 1]', 'it is an instance of Array'],
+    ['{ forget: 1 }', 'its member "forget" is a number'],
+  ] as const) {
+    const file = folder.write(
+      `b${value.length}.mjs`,
+      `${routerModule('p', '1')} export const broadcasts = ${value};`,
+    );
+    const message = `cannot use ${file}: its export "broadcasts" must be an object of functions, ${says}`;
+    assert.equal(await refusal([file]), message);
+  }
   const text = `${routerModule('p', '1')} export const setup = 1;`;
   assert.match(await refusal([folder.write('setup.mjs', text)]), /"setup" must be a function/);
 });

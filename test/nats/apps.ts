@@ -1,5 +1,6 @@
-import { type AppOptions, Router, RpcApp, Type } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { type AppOptions, Router, type RpcApp, Type } from '../../src/index.ts';
+import { startApp } from '../harness.ts';
+import { until } from '../turns.ts';
 
 /** Who ends what was started: a test, or a soak. */
 export interface Lifetime {
@@ -13,10 +14,7 @@ export interface Served {
 
 /** An app of this process, which ends with who started it. */
 export async function serve(t: Lifetime, options: AppOptions): Promise<Served> {
-  const app = new RpcApp({ ...patience, port: 0, logLevel: 'silent', ...options });
-  t.after(() => app.close());
-  const { url } = await app.listen();
-  return { app, url };
+  return startApp(t, options);
 }
 
 export interface Named {
@@ -76,11 +74,6 @@ export async function call(
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   return (await post(url, { jsonrpc: '2.0', method, params, id: 1 }, headers)) as Answer;
-}
-
-/** Asks again until a condition holds: what happens between processes is told to nobody else. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 export async function untilReady(url: string, status = 'ready'): Promise<void> {

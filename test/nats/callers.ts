@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call, until } from './apps.ts';
+import { until } from '../turns.ts';
+import { call } from './apps.ts';
 
 /** What one call came to, as its caller saw it. */
 export interface Ended {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { clockMs } from '../../src/core/base/clock.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
-import { Dispatcher } from '../../src/core/service/dispatcher.ts';
 import {
   acknowledgementText,
   FrameText,
@@ -15,7 +14,7 @@ import {
 } from '../../src/extras/nats/wire.ts';
 import { Board } from '../dispatch/executors/board.ts';
 import { fixture } from '../files.ts';
-import { patience } from '../patience.ts';
+import { inReverse, TestService } from '../harness.ts';
 import { Bus, type BusConnection } from './bus/bus.ts';
 import { Rig, saidBy } from './bus/rig.ts';
 import { longMs, memberOf } from './parts.ts';
@@ -79,22 +78,14 @@ class Wire {
 
   static async open(t: TestContext): Promise<Wire> {
     const wire = new Wire();
-    const service = new Dispatcher({
-      ...patience,
+    const own = inReverse(t);
+    const { dispatcher: service } = await TestService.start(own, {
       modules: [fixture('executors/procedures.ts')],
-      workers: 1,
-      spareWorkers: 0,
-      niceIncrement: 0,
       maxRequestMs: longMs,
-      logLevel: 'silent',
       metrics: false,
     });
-    await service.ready();
     const member = memberOf(wire.bus.connect(), service, 'm0', Buffer.from('[]'));
-    t.after(async () => {
-      member.close();
-      await service.close(0);
-    });
+    own.after(() => member.close());
     wire.#gateway.subscribe('s.g.gw.>', ({ data }) => wire.#read(data));
     wire.#send(syncText('gw', { epoch: 1, session: 0, have: 0, next: 1 }));
     await wire.until(() => wire.#session > 0);

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import { createClient } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
-import { call, gateway, member, post, serve, until, untilReady } from './apps.ts';
+import { until } from '../turns.ts';
+import { call, gateway, member, post, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 /** Why a stream ends with its service. */

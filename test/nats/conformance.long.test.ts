@@ -18,7 +18,8 @@ import { describeNats, NatsServer } from './server.ts';
 function natsSubject(server: () => NatsServer): Subject {
   return {
     name: 'nats',
-    abilities: { runs: true, stopsThreads: true, streams: true },
+    router,
+    abilities: { runs: true, stopsThreads: true, streams: true, batches: false },
     cases: { mixes: 8, closes: 2 },
     open: async ({ observer, maxReplyBytes }) => {
       const { url } = server();

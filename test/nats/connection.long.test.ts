@@ -9,7 +9,7 @@ import {
   saysNobody,
 } from '../../src/extras/nats/connection/connection.ts';
 import { natsLog } from '../../src/extras/nats/transport.ts';
-import { recorder } from '../service/harness.ts';
+import { recorder } from '../harness.ts';
 import { connected, natsOptions, untilState } from './connected.ts';
 import { describeNats, NatsServer, type NatsServerOptions } from './server.ts';
 

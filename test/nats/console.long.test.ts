@@ -1,11 +1,13 @@
 /** docs/console.md, "Watching the service": what the console of a gateway shows of its members. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fixture, startCli } from '../cli/process.ts';
-import { call, gateway, member, serve, until, untilReady } from './apps.ts';
+import { until } from '../turns.ts';
+import { call, gateway, member, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Figures {

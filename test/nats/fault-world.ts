@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fixture, type Running, startCli } from '../cli/process.ts';
-import { gateway, type Lifetime, type Served, until } from './apps.ts';
+import { until } from '../turns.ts';
+import { gateway, type Lifetime, type Served } from './apps.ts';
 import { Callers, type Counts, countsOf, type Ended } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call, until, untilReady } from './apps.ts';
+import { until } from '../turns.ts';
+import { call, untilReady } from './apps.ts';
 import type { Ended } from './callers.ts';
 import { FaultWorld } from './fault-world.ts';
 import { untilHalted } from './nats-server.ts';

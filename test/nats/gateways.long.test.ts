@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
-import { fixture } from '../service/harness.ts';
 import { Journal } from '../service/journal.ts';
-import { call, gateway, member, type Served, serve, until, untilReady } from './apps.ts';
+import { fixture } from '../service/running.ts';
+import { until } from '../turns.ts';
+import { call, gateway, member, type Served, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Who {

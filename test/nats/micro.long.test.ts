@@ -10,7 +10,8 @@ import {
   Type,
 } from '../../src/index.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { serve, until } from './apps.ts';
+import { until } from '../turns.ts';
+import { serve } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Member {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Router, Type } from '../../src/index.ts';
-import { gateway, serve, until, untilReady } from './apps.ts';
+import { until } from '../turns.ts';
+import { gateway, serve, untilReady } from './apps.ts';
 import { connected } from './connected.ts';
 import { describeNats, NatsServer } from './server.ts';
 

@@ -7,7 +7,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { call, gateway, member, until, untilReady } from './apps.ts';
+import { until } from '../turns.ts';
+import { call, gateway, member, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';

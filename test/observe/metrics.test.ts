@@ -16,8 +16,9 @@ import {
 } from '../../src/core/observe/snapshot.ts';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
-import { Dispatcher, Router } from '../../src/index.ts';
+import { Router } from '../../src/index.ts';
 import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
+import { TestService } from '../harness.ts';
 import { Exposition } from './exposition.ts';
 
 /** What a process that has ended has not. */
@@ -137,7 +138,10 @@ describe('rendered metrics', () => {
     );
     const gauges = Object.fromEntries(Object.keys(gaugeTable).map((name) => [name, 1.5]));
     const full = {
-      ...snapshot('0', (counters) => counters.record('a', 0, 'worker', 5, 5)),
+      ...snapshot('0', (counters) => {
+        counters.record('a', 0, 'worker', 5, 5);
+        counters.recordBatch('a', 'worker', 3);
+      }),
       gauges,
       places: [{ procedure: 'a', place: 'worker', cause: 'declared' }],
     };
@@ -150,6 +154,31 @@ describe('rendered metrics', () => {
       const counts = name.endsWith('_total');
       assert.equal(family.type === 'COUNTER', counts, name);
     }
+  });
+
+  it('sum the handler batches of processes, and tandem top shows calls a run', async () => {
+    const runs = [1, 3, 1024].map((calls, process) =>
+      snapshot(String(process), (counters) => {
+        counters.record('a', 0, 'worker', 5, 5);
+        counters.recordBatch('a', 'worker', calls);
+        counters.record('b', 0, 'inline', 0, 5);
+      }),
+    );
+    const text = (await renderMetrics(crossed(runs))).toString();
+    const value = (rest: string): string | undefined =>
+      new RegExp(`^tandem_handler_batch_calls${rest} (.*)$`, 'm').exec(text)?.[1];
+    const labels = 'procedure="a",place="worker"';
+    assert.equal(value(`_sum\\{${labels}\\}`), '1028');
+    assert.equal(value(`_count\\{${labels}\\}`), '3');
+    assert.equal(value(`_bucket\\{${labels},le="2"\\}`), '1');
+    assert.equal(value(`_bucket\\{${labels},le="512"\\}`), '2');
+    assert.equal(value(`_bucket\\{${labels},le="1024"\\}`), '3');
+    const scrape = readScrape(text, 0);
+    assert.ok(scrape !== undefined);
+    const lines = view('', scrape, undefined, { rows: 40, columns: 200 });
+    assert.match(lines.find((line) => line.startsWith('PROCEDURE')) ?? '', /CALLS\/RUN$/);
+    assert.match(lines.find((line) => line.startsWith('a ')) ?? '', / 342\.7$/);
+    assert.match(lines.find((line) => line.startsWith('b ')) ?? '', / -$/);
   });
 
   it('sum what processes counted, an ended one included, and show a gauge for each that runs', async () => {
@@ -273,9 +302,7 @@ describe('the text of a service', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const router = new Router();
     router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-    const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
-    t.after(() => dispatcher.close());
-    await dispatcher.ready();
+    const { dispatcher } = await TestService.start(t, { router });
     const { metrics } = dispatcher;
     assert.ok(metrics !== undefined);
     const texts = await Promise.all(Array.from({ length: 50 }, () => metrics.bytes()));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mostEvents, RecentEvents } from '../../src/core/observe/recent-events.ts';
 import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
-import { recorder } from '../service/harness.ts';
+import { recorder } from '../harness.ts';
 
 describe('the recent events', () => {
   test('are what happens to the service, in few facts: no stack, nothing that a caller or a handler said', () => {

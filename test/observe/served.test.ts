@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { type LogLine, recorder, startApp } from '../harness.ts';
 import { RawClient, request } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
 import { needs } from '../servers.ts';
-import { type LogLine, recorder } from '../service/harness.ts';
 import { Exposition } from './exposition.ts';
 
 /** A server of procedures that run inline, on one of the two transports. */
@@ -22,10 +22,11 @@ async function serve(t: TestContext, transport: 'uws' | 'node', options: AppOpti
     });
   });
   router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-  const { log, lines } = recorder();
-  const app = new RpcApp({ router, transport, port: 0, log, ...options });
-  t.after(() => app.close());
-  const { url, port, metricsUrl } = await app.listen();
+  const { app, url, port, metricsUrl, lines } = await startApp(t, {
+    router,
+    transport,
+    ...options,
+  });
   const call = (method: string) =>
     fetch(url, {
       method: 'POST',

@@ -25,6 +25,8 @@ describe('Accept', () => {
     ['image/png;q=0.2, application/json;q=0.3', 'application/json'],
     ['image/*;q=0, */*', 'application/octet-stream'],
     ['text/html', undefined],
+    ['application/problem+json', 'image/png'],
+    ['application/problem+json, text/html', undefined],
     ['image/png;q=0', undefined],
     ['image/png;level=1', 'image/png'],
     ['image/png ; q=1.000', 'image/png'],
@@ -49,6 +51,7 @@ describe('Accept', () => {
       '*/*',
       'text/*',
       'text/event-stream',
+      'application/problem+json',
       'text/html, */*;q=0.1',
     ]) {
       assert.equal(takesEvents(accept), true, accept);

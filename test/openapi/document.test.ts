@@ -353,10 +353,10 @@ describe('answers', () => {
     assert.deepEqual(Object.keys(responses), ['Problem']);
     assert.deepEqual(schemas.Problem?.required, ['type', 'title', 'status', 'code']);
     assert.deepEqual(operationOf('save', 'post')['x-errors'], {
-      Taken: { code: 4009, message: 'The name is taken', data: by },
-      Locked: { code: 4010, message: 'Nothing can be saved now' },
-      Gone: { code: 410, message: 'It is gone' },
-      TooLong: { code: 400, message: 'The name is too long' },
+      Taken: { code: 4009, message: 'The name is taken', data: by, status: 409 },
+      Locked: { code: 4010, message: 'Nothing can be saved now', status: 409 },
+      Gone: { code: 410, message: 'It is gone', status: 410 },
+      TooLong: { code: 400, message: 'The name is too long', status: 400 },
     });
   });
 

@@ -1,13 +1,12 @@
 /** docs/mounting.md: URLs of procedures in a server of one's own. */
+
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
-import { type CallContext, Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { type CallContext, Router, type RpcApp, RpcError, Type } from '../../src/index.ts';
+import { inReverse, listenTo, makeApp } from '../harness.ts';
 import { header } from '../http/raw-client.ts';
-import { recorder } from '../service/harness.ts';
 import { jsonOf, problemOf, Site } from './site.ts';
 
 const router = new Router();
@@ -23,14 +22,10 @@ router.rpc(
 );
 
 async function siteOf(t: TestContext, listenerOf: (app: RpcApp) => RequestListener): Promise<Site> {
-  const app = new RpcApp({ router, httpPath: '/api', log: recorder().log });
-  const server = createServer(listenerOf(app));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const site = new Site((server.address() as AddressInfo).port, async () => {
-    server.close();
-    await app.close();
-  });
-  t.after(() => site.close());
+  const own = inReverse(t);
+  const { app } = makeApp(own, { router, httpPath: '/api' });
+  const site = new Site(await listenTo(own, listenerOf(app)), async () => {});
+  own.after(() => site.close());
   return site;
 }
 

@@ -163,6 +163,17 @@ describe('shapes of other libraries', () => {
     ],
     [{ anyOf: [false] }, { not: {} }],
     [{ type: 'object', unevaluatedProperties: false }, { type: 'object' }],
+    // Escapes that the flag `u` does not allow.
+    [
+      { type: 'string', pattern: '^[\\w\\-\\@]+\\"\\/\\\\\\-$' },
+      { type: 'string', pattern: '^[\\w\\-@]+"\\/\\\\-$' },
+    ],
+    [
+      { type: 'string', pattern: '[\\\\@\\]\\-]\\-' },
+      { type: 'string', pattern: '[\\\\@\\]\\-]-' },
+    ],
+    [{ type: 'string', pattern: '\\_' }, { type: 'string' }],
+    [{ type: 'string', pattern: 'a{' }, { type: 'string' }],
     [{ type: 'number', not: { const: 1 } }, { type: 'number' }],
   ];
 

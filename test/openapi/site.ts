@@ -6,10 +6,9 @@ import express from 'express';
 import fastify from 'fastify';
 import { type AppOptions, type RateLimitStore, RpcApp, RpcError } from '../../src/index.ts';
 import router from '../fixtures/openapi/service.ts';
+import { recorder, usual } from '../harness.ts';
 import { header, RawClient, type RawResponse } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
 import type { ServerName } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -172,15 +171,7 @@ export interface Way {
 }
 
 function appOf(options: AppOptions): RpcApp {
-  return new RpcApp({
-    httpPath: '/api',
-    port: 0,
-    spareWorkers: 0,
-    niceIncrement: 0,
-    ...patience,
-    log: recorder().log,
-    ...options,
-  });
+  return new RpcApp({ httpPath: '/api', port: 0, ...usual, log: recorder().log, ...options });
 }
 
 /** The procedures of the tests, behind one way in. */

@@ -1,15 +1,16 @@
 /** docs/http-api.md: what is asked of a service that starts, has ended, or must not start. */
+
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHttpApi } from '../../src/extras/openapi/create-api.ts';
-import { type AppOptions, Dispatcher, Router, RpcApp, Type } from '../../src/index.ts';
+import { type AppOptions, Dispatcher, Router, Type } from '../../src/index.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import router from '../fixtures/openapi/service.ts';
-import { defaults } from '../http/harness.ts';
+import { startApp } from '../harness.ts';
 import { header, socketPath } from '../http/raw-client.ts';
+import { defaults } from '../http/stub-server.ts';
 import { needs, type ServerName } from '../servers.ts';
-import { recorder } from '../service/harness.ts';
 import { issueOf, jsonOf, problemOf, Site } from './site.ts';
 import { openApiFaults } from './validator.ts';
 
@@ -96,10 +97,7 @@ describe('the document of a service with URLs', () => {
   ): Promise<[Site, Router]> => {
     const own = new Router();
     own.merge(router);
-    const { log } = recorder();
-    const app = new RpcApp({ router: own, port: 0, log, ...options } as AppOptions);
-    t.after(() => app.close());
-    const { port } = await app.listen();
+    const { port } = await startApp(t, { router: own, ...options } as AppOptions);
     const site = new Site(port, async () => {});
     t.after(() => site.close());
     return [site, own];
@@ -132,10 +130,7 @@ describe('the document of a service with URLs', () => {
 for (const transport of ['uws', 'node'] as const) {
   test(`a service on a Unix socket has URLs too: ${transport}`, needs(transport), async (t) => {
     const socket = socketPath();
-    const { log } = recorder();
-    const app = new RpcApp({ router, httpPath: '/api', transport, socket, log });
-    t.after(() => app.close());
-    await app.listen();
+    await startApp(t, { router, httpPath: '/api', transport, socket });
     const site = new Site(socket, async () => {});
     t.after(() => site.close());
     assert.equal(jsonOf(await site.get('math.add?a=1')), 2);
@@ -148,16 +143,11 @@ for (const transport of ['uws', 'node'] as const) {
 
 describe('a service with URLs', () => {
   const start = async (t: TestContext, own: Router, options: Partial<AppOptions> = {}) => {
-    const { log, lines } = recorder();
-    const app = new RpcApp({
+    const { lines } = await startApp(t, {
       router: own,
       httpPath: '/api',
-      port: 0,
-      log,
       ...options,
     } as AppOptions);
-    t.after(() => app.close());
-    await app.listen();
     return lines.filter(({ fields }) => fields.event === 'http-api').map(({ message }) => message);
   };
 

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { moduleUrl } from '../files.ts';
 import { header } from '../http/raw-client.ts';
 import { needs } from '../servers.ts';
-import { until } from '../service/journal.ts';
+import { until } from '../turns.ts';
 import { jsonOf, problemOf, type Site, ways } from './site.ts';
 
 const modules = [moduleUrl('test/fixtures/openapi/workers.ts')];

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { type CallContext, createCaller, Dispatcher, Router, RpcError } from '../../src/index.ts';
+import { type CallContext, createCaller, Router, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
+import { TestService } from '../harness.ts';
 import { seed } from '../seed.ts';
-import { recorder } from '../service/harness.ts';
 import { type Ran, runHandler as run } from './run.ts';
 
 const errorOf = ({ ok, text }: Ran): { code: number; message: string; data?: unknown } => {
@@ -326,9 +326,8 @@ describe('what a procedure returns', () => {
       password_hash: 'secret',
     })) as () => never);
     router.rpc({ name: 'leak', returns: Type.String() }, (() => ({ secret: 1 })) as () => never);
-    const dispatcher = new Dispatcher({ router, checkResults: 'off', logLevel: 'silent' });
-    t.after(() => dispatcher.close());
-    const ask = (method: string) => dispatcher.dispatchText(JSON.stringify({ method, id: 1 }));
+    const service = TestService.make(t, { router, checkResults: 'off' });
+    const ask = (method: string) => service.ask({ method, id: 1 });
     assert.equal(await ask('p'), '{"jsonrpc":"2.0","id":1,"result":{"id":"x"}}');
     assert.match(String(await ask('leak')), /-32603/);
   });
@@ -410,9 +409,7 @@ describe('a call', () => {
     endless.next = endless;
     const router = new Router();
     router.rpc({ name: 'p', params: Type.Object({ tree }) }, () => 1);
-    const { log, lines } = recorder();
-    const dispatcher = new Dispatcher({ router, log });
-    t.after(() => dispatcher.close());
+    const { dispatcher, lines } = TestService.make(t, { router });
     const reply = await dispatcher.dispatch({ method: 'p', params: { tree: endless }, id: 1 });
     assert.match(JSON.stringify(reply), /-32603/);
     assert.match(String(lines.at(-1)?.fields.detail), /call stack/i);

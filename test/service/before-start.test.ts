@@ -3,8 +3,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { textOfReply } from '../../src/core/protocol/reply.ts';
 import { Dispatcher, type DispatcherOptions, Router } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { fixture } from './harness.ts';
+import { TestService } from '../harness.ts';
+import { fixture } from './running.ts';
 
 const call = (id: number, method = 'inline'): object => ({ jsonrpc: '2.0', id, method });
 const note = { jsonrpc: '2.0', method: 'inline' };
@@ -23,14 +23,8 @@ class Held {
     (globalThis as { heldStart?: Promise<void> }).heldStart = new Promise((resolve) => {
       this.go = resolve;
     });
-    this.dispatcher = new Dispatcher({
-      modules: [fixture('held-start.mjs')],
-      workers: 1,
-      spareWorkers: 0,
-      ...patience,
-      logLevel: 'silent',
-      ...options,
-    });
+    const modules = [fixture('held-start.mjs')];
+    ({ dispatcher: this.dispatcher } = new TestService({ modules, ...options }));
     t.after(async () => {
       this.go();
       await this.dispatcher.close();

@@ -1,32 +1,12 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { threadId } from 'node:worker_threads';
-import { Dispatcher, type DispatcherOptions, Router, RpcApp } from '../../src/index.ts';
 import router, { heldMs } from '../fixtures/service/blocking.ts';
-import { callUntilNamed, threadOf, timesNamed, turn } from './front-end.ts';
-import { fixture, type LogLine, Running, recorder } from './harness.ts';
+import { startApp, TestService } from '../harness.ts';
+import { turn } from '../turns.ts';
+import { callUntilNamed, named, started, threadOf, timesNamed } from './front-end.ts';
 
-const modules = [fixture('blocking.ts')];
-
-async function started(
-  t: Parameters<typeof Running.make>[0],
-  options: DispatcherOptions = {},
-): Promise<Running> {
-  const running = Running.make(t, { modules, ...options });
-  await running.dispatcher.ready();
-  return running;
-}
-
-function named(lines: readonly LogLine[]): string[] {
-  return lines
-    .filter(({ fields }) => fields.event === 'front-end-blocked')
-    .map(({ fields }) => String(fields.method));
-}
-
-test('a handler that holds the front end before its first await is named, and from its third time on runs in a worker', async (t) => {
+test('a handler that blocks the main thread before its first await is named, and runs in a worker from its third time on', async (t) => {
   const { dispatcher, lines } = await started(t);
   await callUntilNamed(dispatcher, 'atOnce', 3);
   assert.notEqual(await threadOf(dispatcher, 'atOnce'), threadId);
@@ -44,25 +24,14 @@ test('a handler that holds the front end before its first await is named, and fr
   assert.equal(decision.cause, 'held the front end');
 });
 
-test('a generator that holds the front end piece by piece is named by the sum, and one with many values is not', async (t) => {
-  const { dispatcher, lines } = await started(t);
-  for await (const _ of dispatcher.stream({ method: 'values', id: 1 }));
-  let pieces = 0;
-  for await (const _ of dispatcher.stream({ method: 'pieces', id: 2 })) {
-    if (timesNamed(dispatcher, 'pieces') > 0) break;
-    assert.ok(pieces++ < 5000, 'not named');
-  }
-  assert.deepEqual(named(lines), ['pieces']);
-});
-
-test('a schema of another library that holds the front end is named by its procedure, and moves with it', async (t) => {
+test('a schema of another library that blocks the main thread is named by its procedure, and moves with it', async (t) => {
   const { dispatcher, lines } = await started(t);
   await callUntilNamed(dispatcher, 'heavySchema', 3);
   assert.notEqual(await threadOf(dispatcher, 'heavySchema'), threadId);
   assert.deepEqual(named(lines), ['heavySchema']);
 });
 
-test('inside a batch the calls behind the one that holds the front end are not named', async (t) => {
+test('in a batch the calls after the one that blocks the main thread are not named', async (t) => {
   const { dispatcher, lines } = await started(t);
   const methods = ['waits', 'quick', 'atOnce', 'quick', 'waits'];
   const batch = methods.map((method, id) => ({ method, id }));
@@ -74,7 +43,7 @@ test('inside a batch the calls behind the one that holds the front end are not n
   assert.deepEqual(named(lines), ['atOnce']);
 });
 
-test('what is declared inline is named and stays', async (t) => {
+test('a procedure declared inline that blocks the main thread is named and stays inline', async (t) => {
   const { dispatcher, lines } = await started(t);
   for (const method of ['declared', 'synchronous']) {
     await callUntilNamed(dispatcher, method, 4);
@@ -89,30 +58,14 @@ test('what is declared inline is named and stays', async (t) => {
   assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
 });
 
-test('a router without modules has its procedures named, and no place to move them to', async (t) => {
-  const { log, lines } = recorder();
-  const dispatcher = new Dispatcher({ router, log });
-  t.after(() => dispatcher.close());
+test('without modules a procedure that blocks the main thread is named and stays inline', async (t) => {
+  const { dispatcher, lines } = TestService.make(t, { router });
   await callUntilNamed(dispatcher, 'atOnce', 4);
   assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
   assert.deepEqual(named(lines), ['atOnce']);
 });
 
-test('a reload begins anew', async (t) => {
-  const [source = ''] = modules;
-  const copy = new URL(source.replace('blocking.', `blocking-${process.pid}.`));
-  copyFileSync(new URL(source), copy);
-  t.after(() => rmSync(copy));
-  const { dispatcher } = await started(t, { modules: [copy.href] });
-  await callUntilNamed(dispatcher, 'atOnce', 3);
-  assert.equal(dispatcher.placementOf('atOnce')?.place, 'worker');
-  writeFileSync(copy, '\n// changed\n', { flag: 'a' });
-  assert.ok(await dispatcher.reload());
-  assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
-  assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
-});
-
-test('nobody is named for 2000 quick asynchronous calls', async (t) => {
+test('2000 quick asynchronous calls name no procedure', async (t) => {
   const { dispatcher, lines } = await started(t);
   for (let i = 0; i < 2000; i++) {
     await dispatcher.dispatch({ method: i % 100 === 0 ? 'waits' : 'quick', id: i });
@@ -121,46 +74,14 @@ test('nobody is named for 2000 quick asynchronous calls', async (t) => {
   assert.deepEqual(dispatcher.stats().blocked, {});
 });
 
-test('who ran when the process stood still, or the garbage collector paused it, is not named', async (t) => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const ballast = Array.from({ length: 1_000_000 }, (_, i) => ({ i }));
-  const pauses: number[] = [];
-  const others = new Router();
-  others.rpc({ name: 'stands' }, async () => {
-    // Without CPU time, as in a process that is stopped.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-  });
-  others.rpc({ name: 'collects' }, async () => {
-    const began = performance.now();
-    while (performance.now() - began < 60) collect();
-    pauses.push(performance.now() - began);
-  });
-  const { log, lines } = recorder();
-  const dispatcher = new Dispatcher({ router: others, log });
-  t.after(() => dispatcher.close());
-  for (const method of ['stands', 'collects']) {
-    for (let time = 0; time < 3; time++) await dispatcher.dispatch({ method, id: time });
-  }
-  await turn();
-  assert.equal(ballast.length, 1_000_000);
-  assert.equal(pauses.length, 3);
-  assert.deepEqual(named(lines), []);
-});
-
-test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => {
-  const { log, lines } = recorder();
-  const app = new RpcApp({
+test('over HTTP what blocks the main thread is named in the log and the metrics, the hook authenticate too', async (t) => {
+  const { url, metricsUrl, lines } = await startApp(t, {
     router,
-    log,
-    port: 0,
     authenticate: ({ headers }) => {
       if (headers['x-slow'] !== undefined)
         router.get('synchronous')?.handler({} as never, {} as never);
     },
   });
-  const { url, metricsUrl } = await app.listen({ port: 0 });
-  t.after(() => app.close());
   const call = async (method: string, headers: Record<string, string> = {}): Promise<void> => {
     const reply = await fetch(url, {
       method: 'POST',
@@ -180,7 +101,7 @@ test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => 
   }
 });
 
-test('a call behind another one that holds the front end is seen to have waited', async (t) => {
+test('waitMs of a call counts the time for which another one blocks the main thread', async (t) => {
   const waits: number[] = [];
   const { dispatcher } = await started(t, {
     onCall: ({ method, waitMs }) => {

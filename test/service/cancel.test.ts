@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cancelled, isSettled, ok, Running } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { cancelled, isSettled, ok, Running } from './running.ts';
 
 describe('a signal', () => {
   const running = Running.suite();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
-import { carriers, serve } from '../app/hooks/harness.ts';
+import { carriers, serve } from '../app/hooks/serve.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
 import { needs } from '../servers.ts';
-import { expired, fixture, isSettled, ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { expired, fixture, isSettled, ok, Running, resultOf } from './running.ts';
 
 /** The wall clock is set, in all threads, while calls run: docs/protocol.md, "Deadlines". */
 

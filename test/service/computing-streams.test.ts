@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { Dispatcher } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { fixture, recorder } from './harness.ts';
+import { TestService } from '../harness.ts';
+import { fixture } from './running.ts';
 
 /** Milliseconds that a generator computes before each value. */
 const sliceMs = 20;
 
 /** A service of one worker with `count` streams that compute, and are read. */
 async function start(t: TestContext, spareWorkers: number, count: number) {
-  const service = new Dispatcher({
+  const { dispatcher: service } = await TestService.start(t, {
     modules: [fixture('streaming.ts')],
-    workers: 1,
     spareWorkers,
-    niceIncrement: 0,
-    ...patience,
-    log: recorder().log,
   });
-  t.after(() => service.close(0));
-  await service.ready();
   /** The last value of each stream: how many slices all of them had had. */
   const last: number[] = [];
   const reading = Array.from({ length: count }, async (_, id) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fixture, Running } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { fixture, Running } from './running.ts';
 
 describe('context.log', () => {
   const running = Running.suite({ modules: [fixture('context-log.ts')] });

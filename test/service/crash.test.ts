@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lost, ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { lost, ok, Running, resultOf } from './running.ts';
 
 async function thread(running: Running): Promise<number> {
   return resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { expired, lost, ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { expired, lost, ok, Running, resultOf } from './running.ts';
 
 /** The limit of the procedures that have one of their own. */
 const shortly = 200;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Dispatcher, type Effects, Router } from '../../src/index.ts';
-import { fixture, Running } from './harness.ts';
+import { type Effects, Router } from '../../src/index.ts';
+import { TestService } from '../harness.ts';
+import { fixture, Running } from './running.ts';
 
 describe('a call that is lost', () => {
   test('may be sent again where its procedure says that this does no harm', async (t) => {
@@ -13,9 +14,7 @@ describe('a call that is lost', () => {
     ] as readonly (readonly [Effects | undefined, object])[]) {
       const router = new Router();
       router.rpc({ name: 'waits', effects }, () => new Promise(() => {}));
-      const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
-      t.after(() => dispatcher.close(0));
-      await dispatcher.ready();
+      const { dispatcher } = await TestService.start(t, { router });
       const reply = dispatcher.dispatch({ method: 'waits', id: 1 });
       await dispatcher.close(0);
       assert.deepEqual(await reply, {
@@ -51,8 +50,7 @@ describe('overlapReads', () => {
       step(`read ${n as number}`),
     );
     router.rpc({ name: 'write' }, ({ n }) => step(`write ${n as number}`));
-    const dispatcher = new Dispatcher({ router, overlapReads, logLevel: 'silent' });
-    t.after(() => dispatcher.close());
+    const { dispatcher } = TestService.make(t, { router, overlapReads });
     return { dispatcher, journal };
   }
 

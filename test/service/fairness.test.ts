@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { type ConfigOptions, type DispatcherOptions, RpcApp } from '../../src/index.ts';
-import { post, RawClient } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
-import { fixture, recorder } from './harness.ts';
-import { Journal, until } from './journal.ts';
+import type { ConfigOptions, DispatcherOptions, RpcApp } from '../../src/index.ts';
+import { inReverse, type StartedApp, startApp } from '../harness.ts';
+import { post, type RawClient } from '../http/raw-client.ts';
+import { until } from '../turns.ts';
+import { Journal } from './journal.ts';
+import { fixture } from './running.ts';
 
 const outstanding = 200;
 
@@ -19,13 +20,13 @@ class Server {
   readonly journal: Journal;
   readonly app: RpcApp;
   readonly #free: RawClient[] = [];
-  readonly #clients: RawClient[] = [];
-  #port = 0;
+  readonly #connect: () => RawClient;
   readonly #header: string;
 
-  private constructor(journal: Journal, app: RpcApp, header: string) {
+  private constructor(journal: Journal, { app, client }: StartedApp, header: string) {
     this.journal = journal;
     this.app = app;
+    this.#connect = client;
     this.#header = header;
   }
 
@@ -36,28 +37,17 @@ class Server {
     header = 'authorization',
   ): Promise<Server> {
     const journal = new Journal();
-    const app = new RpcApp({
+    const own = inReverse(t);
+    own.after(() => journal.remove());
+    const started = await startApp(own, {
       modules: [fixture('procedures.ts'), fixture('costly.ts')],
-      workers: 1,
-      spareWorkers: 0,
-      niceIncrement: 0,
-      ...patience,
       // A worker that is held here is not stuck.
-      timeoutMs: 600_000,
       maxRequestMs: 600_000,
-      port: 0,
-      log: recorder().log,
       authenticate: ({ headers }) => ({ sub: headers.authorization ?? '' }),
       ...options,
     });
-    const server = new Server(journal, app, header);
-    t.after(async () => {
-      server.release();
-      for (const client of server.#clients) client.destroy();
-      await app.close();
-      journal.remove();
-    });
-    server.#port = (await app.listen()).port;
+    const server = new Server(journal, started, header);
+    own.after(() => server.release());
     // The service knows what they cost.
     for (let i = 0; i < 10; i++) {
       await server.call('warm', 'warm');
@@ -83,12 +73,6 @@ class Server {
     const reply = await client.ask(post(JSON.stringify(body), { [this.#header]: caller }));
     this.#free.push(client);
     return JSON.parse(reply.body.toString());
-  }
-
-  #connect(): RawClient {
-    const client = new RawClient(this.#port);
-    this.#clients.push(client);
-    return client;
   }
 
   /** Calls that wait for the worker. */

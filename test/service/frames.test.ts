@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Dispatcher } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { fixture } from './harness.ts';
-import { Journal } from './journal.ts';
+import type { Dispatcher } from '../../src/index.ts';
+import { TestService } from '../harness.ts';
+import { fixture, Running } from './running.ts';
 
 /** Messages with calls, and the calls in them, so far. */
 function sent(dispatcher: Dispatcher): { frames: number; calls: number } {
@@ -13,15 +12,10 @@ function sent(dispatcher: Dispatcher): { frames: number; calls: number } {
 }
 
 test('a stream of calls shares messages, however their results come back', async (t) => {
-  const dispatcher = new Dispatcher({
+  const { dispatcher } = await TestService.start(t, {
     modules: [fixture('aging.ts')],
-    workers: 1,
-    niceIncrement: 0,
-    ...patience,
-    logLevel: 'error',
+    spareWorkers: 1,
   });
-  t.after(() => dispatcher.close());
-  await dispatcher.ready();
   const call = (): Promise<unknown> => dispatcher.dispatch({ method: 'where', id: 1 });
   // Until its cost is known, a procedure travels alone.
   for (let n = 0; n < 50; n++) await call();
@@ -47,20 +41,10 @@ test('a stream of calls shares messages, however their results come back', async
 });
 
 test('a result does not wait for a call behind it that was taken for a short one', async (t) => {
-  const dispatcher = new Dispatcher({
+  const { dispatcher, journal } = await Running.start(t, {
     modules: [fixture('mostly-short.ts')],
-    workers: 1,
-    niceIncrement: 0,
-    logLevel: 'error',
-    // A deadline would bring the result, too: it must be longer than any test may take.
-    ...patience,
+    spareWorkers: 1,
   });
-  const journal = new Journal();
-  t.after(async () => {
-    await dispatcher.close(0);
-    journal.remove();
-  });
-  await dispatcher.ready();
   const run = (params = {}): Promise<unknown> =>
     dispatcher.dispatch({ method: 'run', params, id: 1 });
   for (let n = 0; n < 200; n++) await run();

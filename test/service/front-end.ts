@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
-import type { Dispatcher } from '../../src/index.ts';
+import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
+import type { LogLine } from '../harness.ts';
+import { turn } from '../turns.ts';
+import { fixture, Running } from './running.ts';
 
 /** Calls a procedure that returns the thread it ended on. @returns that thread, when the watch has told what it found */
 export async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
   const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
+  // The watch tells of what it found by `setImmediate`, before this one. A timer would not do: where a timer's callback takes
+  // a millisecond, Node runs the timers that it set before any `setImmediate`.
   await turn();
   return reply.result;
-}
-
-/**
- * Resolves when what was found has been told. The watch tells of it by `setImmediate`, before this one. A timer would not
- * do: where a timer's callback takes a millisecond, Node runs the timers that it set before any `setImmediate`.
- */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** How often a procedure has been named for holding the front end. */
@@ -35,4 +32,21 @@ export async function callUntilNamed(
     assert.ok(call <= 5 * times, `${method} was named too seldom in ${call - 1} calls`);
     assert.equal(await threadOf(dispatcher, method), threadId);
   }
+}
+
+export const modules = [fixture('blocking.ts')];
+
+export async function started(
+  t: Parameters<typeof Running.make>[0],
+  options: DispatcherOptions = {},
+): Promise<Running> {
+  const running = Running.make(t, { modules, ...options });
+  await running.dispatcher.ready();
+  return running;
+}
+
+export function named(lines: readonly LogLine[]): string[] {
+  return lines
+    .filter(({ fields }) => fields.event === 'front-end-blocked')
+    .map(({ fields }) => String(fields.method));
 }

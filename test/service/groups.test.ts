@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cancelled, fixture, lost, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { cancelled, fixture, lost, Running, resultOf } from './running.ts';
 
 const modules = [fixture('groups.ts')];
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../turns.ts';
 
 /** Where procedures on whatever thread write what they do: each line is one append, so none is lost. */
 export class Journal {
@@ -25,19 +26,10 @@ export class Journal {
 
   /** Resolves when a procedure has written the line, `times` times. */
   async until(line: string, times = 1): Promise<void> {
-    while (this.count(line) < times) await turn();
+    await until(() => this.count(line) >= times);
   }
 
   remove(): void {
     rmSync(this.folder, { recursive: true });
   }
-}
-
-/** One turn of the event loop, timers included: what a wait for a condition is made of. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 1));
-}
-
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await turn();
 }

@@ -4,8 +4,8 @@ import { before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DispatcherOptions } from '../../src/index.ts';
 import { EditedModule } from '../faults/edited-module.ts';
-import { expired, fixture, isSettled, lost, ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { expired, fixture, isSettled, lost, ok, Running, resultOf } from './running.ts';
 
 /** What is short until a file says that it stays, and what holds its thread. */
 const laneProcedures = `

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { Dispatcher, Router } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { ok, recorder } from './harness.ts';
+import { Router } from '../../src/index.ts';
+import { TestService } from '../harness.ts';
+import { ok } from './running.ts';
 
 /** Inline replies that are made as bytes: docs/architecture.md, "Decisions". */
 
@@ -25,15 +25,14 @@ function start(
     return [piece.repeat(length)];
   });
   router.rpc({ name: 'ping', placement: 'inline' }, () => 'pong');
-  const { log } = recorder();
-  const service = new Dispatcher({ router, log, ...patience, maxReplyBytes });
-  t.after(() => service.close(0));
+  const service = TestService.make(t, { router, maxReplyBytes });
   const call = (method: string, length: number, id = '1') =>
-    service.dispatchText(JSON.stringify({ jsonrpc: '2.0', id, method, params: { length } }));
-  return { service, call, runs: () => runs };
+    service.ask({ jsonrpc: '2.0', id, method, params: { length } });
+  return { service: service.dispatcher, call, runs: () => runs };
 }
 
-const large = 2 * 1024 ** 2;
+/** Characters, one byte each at least: more than `largeReply` of src/core/protocol/reply.ts. */
+const large = 1.25 * 1024 ** 2;
 
 test('an inline reply of many characters is what a short one would be, in any script', async (t) => {
   for (const piece of ['x', 'é', '€', '😀', '\\"\n', '\ud800']) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { threadId } from 'node:worker_threads';
-import { ok, Running, resultOf } from './harness.ts';
+import { ok, Running, resultOf } from './running.ts';
 
 const size = 5_000_000;
 

@@ -4,10 +4,11 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
+import { TestService } from '../harness.ts';
 import { patience } from '../patience.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
-import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { cancelled, fixture, isSettled, lost, ok, Running, resultOf } from './running.ts';
 
 describe('start', () => {
   test('ready() starts once, and a call before it waits', async (t) => {
@@ -190,14 +191,12 @@ describe('close', () => {
 describe('a router without modules', () => {
   const sync = { name: 'sync' };
 
-  test('runs everything inline, and one warning names the synchronous procedures', async () => {
+  test('runs everything inline, and one warning names the synchronous procedures', async (t) => {
     const router = new Router();
     router.rpc(sync, () => 1);
     router.rpc({ name: 'async' }, async () => 2);
     router.rpc({ name: 'said', placement: 'inline' }, () => 3);
-    const { log, lines } = recorder();
-    const dispatcher = new Dispatcher({ router, log });
-    await dispatcher.ready();
+    const { dispatcher, lines } = await TestService.start(t, { router });
     const warnings = lines.filter(({ level }) => level === 'warn');
     assert.equal(warnings.length, 1);
     assert.match(warnings[0]?.message ?? '', /\bsync\b/);
@@ -213,24 +212,20 @@ describe('a router without modules', () => {
       assert.equal(place, 'inline');
     }
     assert.equal(lines.length, 1);
-    await dispatcher.close();
   });
 
-  test('no warning where nothing would block', async () => {
+  test('no warning where nothing would block', async (t) => {
     const router = new Router();
     router.rpc({ name: 'async' }, async () => 2);
     router.rpc({ name: 'said', placement: 'inline' }, () => 3);
-    const { log, lines } = recorder();
-    const dispatcher = new Dispatcher({ router, log });
-    await dispatcher.ready();
+    const { lines } = await TestService.start(t, { router });
     assert.deepEqual(lines, []);
-    await dispatcher.close();
   });
 
   test("placement 'worker' is a start-up error that names the procedure", async () => {
     const router = new Router();
     router.rpc({ name: 'heavy', placement: 'worker' }, () => 1);
-    const dispatcher = new Dispatcher({ router, log: recorder().log });
+    const { dispatcher } = new TestService({ router });
     await assert.rejects(dispatcher.ready(), (error) => {
       assert.ok(error instanceof StartupError);
       assert.match(error.message, /heavy/);

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
+import type { LogLine } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { Exposition } from '../observe/exposition.ts';
-import { type LogLine, ok, Running } from './harness.ts';
+import { ok, Running } from './running.ts';
 
 async function scrape(running: Running): Promise<Exposition> {
   const { metrics } = running.dispatcher;

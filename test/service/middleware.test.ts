@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
-import { fixture, Running } from './harness.ts';
+import { fixture, Running } from './running.ts';
 
 /** docs/procedures.md, "Middleware", through a service: the same inline and in a worker. */
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
 import { Dispatcher, Router, RpcError } from '../../src/index.ts';
-import { Running, recorder, resultOf } from './harness.ts';
+import { type Lifetime, TestService } from '../harness.ts';
+import { until } from '../turns.ts';
+import { Running, resultOf } from './running.ts';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -58,7 +60,7 @@ describe('onCall', () => {
       );
       const logged = () => running.lines.find(({ fields }) => fields.event === 'call-failed');
       // A worker's notice of it may be read behind its result.
-      while (logged() === undefined) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => logged() !== undefined);
       const line = logged();
       assert.equal(line?.fields.ref, ref);
       assert.match(String(line?.fields.detail), /^TypeError: .*\n +at .*procedures\.[jt]s/s);
@@ -67,13 +69,10 @@ describe('onCall', () => {
 });
 
 describe('observers', () => {
-  function rig(t: { after(end: () => Promise<void>): void }, onCall: unknown) {
+  function rig(t: Lifetime, onCall: unknown) {
     const router = new Router();
     router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-    const { log, lines } = recorder();
-    const dispatcher = new Dispatcher({ router, log, onCall: onCall as () => void });
-    t.after(() => dispatcher.close());
-    return { dispatcher, lines };
+    return TestService.make(t, { router, onCall: onCall as () => void });
   }
 
   test('that throw or reject are told of once each, and no call and no other observer notices', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patience } from '../patience.ts';
-import { expired, lost, ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { expired, lost, ok, Running, resultOf } from './running.ts';
 
 /** Calls that wait in a worker and whose callers have left: docs/architecture.md, "The failure model". */
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dispatcher, Router } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { recorder } from './harness.ts';
-import { until } from './journal.ts';
+import { Router } from '../../src/index.ts';
+import { type Lifetime, TestService } from '../harness.ts';
+import { until } from '../turns.ts';
 
 /** What still runs on the main thread though nobody waits for it: docs/architecture.md, "The failure model". */
 
 const limit = 20;
 
 /** A service of handlers that ignore their signals until `release`. */
-function start(t: { after(end: () => Promise<void>): void }, isFull = limit) {
+function start(t: Lifetime, isFull = limit) {
   const router = new Router();
   let release: () => void = () => {};
   let begun = 0;
@@ -45,14 +44,10 @@ function start(t: { after(end: () => Promise<void>): void }, isFull = limit) {
     };
   }) as never);
   router.rpc({ name: 'ping', ...inline }, () => 'pong');
-  const { log } = recorder();
-  const service = new Dispatcher({ router, log, ...patience, maxOrphansPerWorker: isFull });
+  const { dispatcher: service } = TestService.make(t, { router, maxOrphansPerWorker: isFull });
   // A deadline alone keeps no process alive.
   const alive = setInterval(() => {}, 1000);
-  t.after(() => {
-    clearInterval(alive);
-    return service.close(0);
-  });
+  t.after(() => clearInterval(alive));
   const orphans = async (by: 'caller' | 'deadline'): Promise<number> => {
     const text = (await service.metrics?.text()) ?? '';
     const [, count] =
@@ -64,7 +59,7 @@ function start(t: { after(end: () => Promise<void>): void }, isFull = limit) {
   };
   /** The text of the metrics is made once a second. */
   const counted = async (by: 'caller' | 'deadline', count: number): Promise<void> => {
-    while ((await orphans(by)) !== count) await new Promise(setImmediate);
+    await until(async () => (await orphans(by)) === count);
   };
   const call = async (method: string, signal?: AbortSignal) =>
     (await service.dispatch({ jsonrpc: '2.0', id: 1, method }, { signal })) as {

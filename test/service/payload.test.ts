@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { handleRequest } from '../../src/index.ts';
 import procedures from '../fixtures/service/procedures.ts';
-import { Running } from './harness.ts';
+import { Running } from './running.ts';
 
 /** Values that code can pass and JSON can't hold. */
 const hostile: readonly [name: string, make: (method: string) => unknown][] = [

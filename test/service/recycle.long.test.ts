@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { fixture, type LogLine, recorder } from './harness.ts';
-import { until } from './journal.ts';
+import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
+import { type LogLine, TestService } from '../harness.ts';
+import { until } from '../turns.ts';
+import { fixture } from './running.ts';
 
 interface Aging {
   readonly dispatcher: Dispatcher;
@@ -21,13 +21,9 @@ async function start(t: TestContext, options: DispatcherOptions): Promise<Aging>
   const folder = mkdtempSync(join(tmpdir(), 'tandem-aging-'));
   const journal = join(folder, 'journal');
   process.env.AGING_JOURNAL = journal;
-  const { log, lines } = recorder();
-  const dispatcher = new Dispatcher({
+  const { dispatcher, lines } = new TestService({
     modules: [fixture('aging.ts')],
-    workers: 1,
-    niceIncrement: 0,
-    ...patience,
-    log,
+    spareWorkers: 1,
     ...options,
   });
   t.after(async () => {

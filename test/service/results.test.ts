@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fixture, Running, resultOf } from './harness.ts';
+import { fixture, Running, resultOf } from './running.ts';
 
 const modules = [fixture('results.ts')];
 

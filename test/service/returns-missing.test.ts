@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { Running } from './harness.ts';
+import { Running } from './running.ts';
 
 /** A module with these procedures, as the options of each. */
 function moduleOf(...options: readonly string[]): string {

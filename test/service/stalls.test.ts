@@ -7,9 +7,9 @@ import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { largeBatch } from '../../src/core/protocol/body.ts';
 import { readExactly } from '../../src/core/protocol/exact.ts';
 import type { Units } from '../../src/core/protocol/syntax.ts';
-import { Dispatcher, Router } from '../../src/index.ts';
+import { type Dispatcher, Router } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { patience } from '../patience.ts';
+import { TestService } from '../harness.ts';
 
 /**
  * What one body may make the front end do, counted: the worst bodies known for each stage. How long that
@@ -53,30 +53,17 @@ function sharedOf(body: string): Uint8Array {
 
 describe('one body on the front end', () => {
   const modules = [moduleUrl('bench/subjects/stall-procedures.ts')];
-  const options = {
-    modules,
-    workers: 1,
-    spareWorkers: 0,
-    // A machine that is busy elsewhere starves threads of a lower priority.
-    niceIncrement: 0,
-    ...patience,
-    logLevel: 'silent',
-  } as const;
-  const open = new Dispatcher(options);
+  const { dispatcher: open } = TestService.suite({ modules });
   const waiting = new Router();
   waiting.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { signal }) =>
     once(signal, 'abort'),
   );
-  const full = new Dispatcher({ router: waiting, maxInFlight: 1, logLevel: 'silent' });
+  const { dispatcher: full } = TestService.suite({ router: waiting, maxInFlight: 1 });
   const holding = new AbortController();
-  before(async () => {
-    await Promise.all([open.ready(), full.ready()]);
+  before(() => {
     void full.dispatch({ id: 1, method: 'wait' }, { signal: holding.signal });
   });
-  after(async () => {
-    holding.abort();
-    await Promise.all([open.close(0), full.close(0)]);
-  });
+  after(() => holding.abort());
 
   const limit = open.config.maxInlineParamsBytes;
   const parsedBy = (dispatcher: Dispatcher, body: string | Uint8Array) =>
@@ -145,9 +132,7 @@ describe('a batch of inline calls', () => {
         events.push(String(as));
         return null;
       });
-      const dispatcher = new Dispatcher({ router, batchConcurrency, logLevel: 'silent' });
-      t.after(() => dispatcher.close());
-      await dispatcher.ready();
+      const { dispatcher } = await TestService.start(t, { router, batchConcurrency });
       const call = (as: string, pad = '') => ({ method: 'mark', params: { as, pad }, id: 1 });
       const run = async (calls: unknown[]): Promise<string[]> => {
         events.length = 0;

@@ -2,21 +2,15 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Dispatcher, type DispatcherOptions, Router, StartupError } from '../../src/index.ts';
+import { type DispatcherOptions, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
+import { TestService } from '../harness.ts';
 import { patience } from '../patience.ts';
 import { needs } from '../servers.ts';
-import { fixture, recorder } from './harness.ts';
+import { fixture } from './running.ts';
 
 async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
-  const dispatcher = new Dispatcher({
-    modules: [fixture(name)],
-    workers: 1,
-    spareWorkers: 0,
-    ...patience,
-    log: recorder().log,
-    ...options,
-  });
+  const { dispatcher } = new TestService({ modules: [fixture(name)], ...options });
   try {
     await dispatcher.ready();
   } catch (error) {
@@ -58,6 +52,13 @@ describe('a worker that cannot start is a start-up error that names the cause', 
     });
   }
 
+  test('a broadcast that the workers lack', async () => {
+    assert.match(
+      await startupError('only-main-broadcast.mjs'),
+      /in this worker .*only-main-broadcast\.mjs\), or export other broadcasts: /,
+    );
+  });
+
   test('another schema than in the main thread', async () => {
     const message = await startupError('other-schema.mjs');
     assert.match(message, /worker/);
@@ -86,16 +87,13 @@ describe('a router without procedures is a warning', () => {
   for (const [what, served, says] of [
     [
       'of a module, which it names',
-      { modules: [fixture('procedures.ts'), fixture('empty.mjs')], workers: 1, spareWorkers: 0 },
+      { modules: [fixture('procedures.ts'), fixture('empty.mjs')] },
       /^the router of \S*empty\.mjs has no procedure: register them/,
     ],
     ['given as an object', { router: new Router() }, /^the router has no procedure/],
   ] as const) {
-    test(what, async () => {
-      const { log, lines } = recorder();
-      const dispatcher = new Dispatcher({ ...served, ...patience, log });
-      await dispatcher.ready();
-      await dispatcher.close();
+    test(what, async (t) => {
+      const { lines } = await TestService.start(t, served);
       const told = lines.filter(({ fields }) => fields.event === 'no-procedures');
       assert.deepEqual(
         told.map(({ level }) => level),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
-import { patience } from '../patience.ts';
-import { fixture, recorder } from './harness.ts';
-import { until } from './journal.ts';
+import { before, describe, test } from 'node:test';
+import type { DispatcherOptions } from '../../src/index.ts';
+import { type Lifetime, suiteLifetime, TestService } from '../harness.ts';
+import { until } from '../turns.ts';
+import { fixture } from './running.ts';
 
 interface Failure {
   readonly code: number;
@@ -20,15 +20,9 @@ interface Read {
 const call = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, params });
 
 /** A service of test/fixtures/service/streaming.ts, not started. */
-function create(options: DispatcherOptions = {}) {
-  const { log, lines } = recorder();
-  const service = new Dispatcher({
+function create(t: Lifetime, options: DispatcherOptions = {}) {
+  const { dispatcher: service, lines } = TestService.make(t, {
     modules: [fixture('streaming.ts')],
-    workers: 1,
-    spareWorkers: 0,
-    niceIncrement: 0,
-    ...patience,
-    log,
     ...options,
   });
   const result = async (method: string, params?: object): Promise<unknown> =>
@@ -52,21 +46,16 @@ function create(options: DispatcherOptions = {}) {
 }
 
 /** One for a test of its own. */
-async function start(
-  t: { after(end: () => Promise<void>): void },
-  options: DispatcherOptions = {},
-) {
-  const created = create(options);
-  t.after(() => created.service.close(0));
+async function start(t: Lifetime, options: DispatcherOptions = {}) {
+  const created = create(t, options);
   await created.service.ready();
   return created;
 }
 
 /** One that the tests of a suite share. */
 function suite() {
-  const created = create();
+  const created = create(suiteLifetime());
   before(() => created.service.ready());
-  after(() => created.service.close(0));
   return created;
 }
 
@@ -173,7 +162,7 @@ describe('streams from a worker', () => {
       (await service.metrics?.text())?.includes(
         '\ntandem_orphaned_calls{by="caller",process="0"} 1\n',
       );
-    while ((await isCounted()) !== true) await new Promise(setImmediate);
+    await until(async () => (await isCounted()) === true);
   });
 
   test('one worker has 1024 generators at most', async () => {

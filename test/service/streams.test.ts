@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import { Dispatcher, Router } from '../../src/index.ts';
-import { recorder } from './harness.ts';
+import { recorder } from '../harness.ts';
+import { until } from '../turns.ts';
 
 /** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */
 function createService(options: object = {}) {
@@ -87,7 +88,7 @@ describe('streams of the same process', () => {
   test('end when the loop is left: the generator runs its finally block', async () => {
     const { service, ended } = createService();
     for await (const value of service.stream(call('count', { n: 1e9 }))) if (value === 40) break;
-    while (ended.length === 0) await new Promise(setImmediate);
+    await until(() => ended.length !== 0);
     assert.deepEqual(ended, ['count']);
     await service.close();
   });
@@ -116,7 +117,7 @@ describe('streams of the same process', () => {
     await stream.next();
     stop.abort();
     await assert.rejects(drained(stream), { code: -32003 });
-    while (ended.length === 0) await new Promise(setImmediate);
+    await until(() => ended.length !== 0);
     await service.close();
   });
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { modulePath } from '../files.ts';
-import { expired, fixture, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { expired, fixture, Running, resultOf } from './running.ts';
 
 /** What `worker-killed` tells of the thread: docs/operations.md, "A stuck thread". */
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../turns.ts';
 import { callUntilNamed } from './front-end.ts';
-import { fixture, Running } from './harness.ts';
+import { fixture, Running } from './running.ts';
 
 const modules = [fixture('topics.ts')];
 
@@ -22,7 +23,7 @@ test('a topic hands values from one call to the streams of others, and says in a
     assert.equal((reply as { error: { code: number } }).error.code, -32603);
     // The line of a worker comes beside its reply.
     const fault = () => lines.find(({ fields }) => fields.method === method);
-    while (fault() === undefined) await new Promise(setImmediate);
+    await until(() => fault() !== undefined);
     const told = `a topic lives on the main thread, and this is a worker, where ${what} would reach nobody`;
     assert.match(String(fault()?.fields.detail), new RegExp(told));
   }

@@ -8,10 +8,9 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { RpcApp } from '../../src/index.ts';
+import type { RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { patience } from '../patience.ts';
-import { recorder } from './harness.ts';
+import { startApp, suiteLifetime } from '../harness.ts';
 
 const exporter = new InMemorySpanExporter();
 const spanProcessors = [new SimpleSpanProcessor(exporter)];
@@ -25,20 +24,6 @@ interface Named {
   readonly name: string;
   readonly traceId: string;
   readonly parent?: string;
-}
-
-async function appOf(options = {}): Promise<{ app: RpcApp; url: string }> {
-  const { log } = recorder();
-  const app = new RpcApp({
-    modules,
-    port: 0,
-    workers: 1,
-    spareWorkers: 0,
-    log,
-    ...patience,
-    ...options,
-  });
-  return { app, url: (await app.listen()).url };
 }
 
 async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
@@ -61,8 +46,7 @@ function parentOf(span: ReadableSpan | undefined): string | undefined {
 
 describe('without a tracer provider', () => {
   test('nothing is recorded, calls are answered, and handlers get what the request brought', async (t) => {
-    const { app, url } = await appOf({ tracing: true });
-    t.after(() => app.close());
+    const { url } = await startApp(t, { modules, tracing: true });
     const calls = ['in.work', 'out.work'].map((method) => ({ method, params: {}, id: method }));
     const results = (replies: readonly { readonly result: unknown }[]) =>
       replies.map(({ result }) => result);
@@ -72,13 +56,14 @@ describe('without a tracer provider', () => {
 });
 
 describe('with one', () => {
+  const lifetime = suiteLifetime();
   let url = '';
   let app: RpcApp;
 
   test('each request with calls is a span, each call one below it, and so is what its handler does, on either thread', async () => {
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-    ({ app, url } = await appOf({ tracing: true }));
+    ({ app, url } = await startApp(lifetime, { modules, tracing: true }));
     const methods = ['in.work', 'out.work', 'in.later', 'out.later'];
     const batch = methods.map((method) => ({
       method,
@@ -120,8 +105,7 @@ describe('with one', () => {
   });
 
   beforeEach(() => exporter.reset());
-  after(async () => {
-    await app.close();
+  after(() => {
     trace.disable();
     context.disable();
   });
@@ -202,8 +186,7 @@ describe('turned off', () => {
     trace.setGlobalTracerProvider(provider);
     t.after(() => trace.disable());
     exporter.reset();
-    const { app, url } = await appOf();
-    t.after(() => app.close());
+    const { url } = await startApp(t, { modules });
     await post(url, [{ method: 'in.fail', id: 1 }], { traceparent });
     assert.deepEqual(exporter.getFinishedSpans(), []);
   });

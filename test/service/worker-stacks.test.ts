@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ok, Running, resultOf } from './harness.ts';
-import { until } from './journal.ts';
+import { until } from '../turns.ts';
+import { ok, Running, resultOf } from './running.ts';
 
 describe('what the workers do', () => {
   const running = Running.suite({ workers: 2, spareWorkers: 1 });

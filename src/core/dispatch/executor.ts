@@ -21,6 +21,8 @@ import type { Call } from './call.ts';
  * - **Close.** New calls and calls that have not started get -32003. A running call may end within the grace; after it the
  *   call gets -32002 (`shutdown`). When the close has resolved, every call has its answer.
  * - **Loss.** If a thread or machine is lost, its started calls get -32002. Calls that had not started run elsewhere.
+ * - **Batches.** Calls of a batch procedure that come at the same time run together. Each keeps its own validation, signal,
+ *   answer and report; what ends the run ends all its calls.
  * - **Streams.** A call with a sink is answered when its handler has given an iterator, with what the sink says. Then its
  *   values come in order, as many as were granted, and one end that says why; after a cancel nothing comes. After a loss,
  *   the values that were yielded come before the end.

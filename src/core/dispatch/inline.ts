@@ -1,6 +1,8 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { runningCode } from '../base/running-code.ts';
+import { type AroundRun, type BatchCall, BatchGatherer } from '../procedures/batch-run.ts';
+import type { Broadcast } from '../procedures/broadcast.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
@@ -32,7 +34,8 @@ import {
   type Suspect,
   suspectOf,
 } from './front-end-watch.ts';
-import type { CancelListener } from './scope.ts';
+import type { CancelListener, RequestScope } from './scope.ts';
+import { type Callers, oneCaller } from './share.ts';
 import type { StreamSink } from './streams/contract.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 import { RunQueue, ranBy, StreamRun } from './streams/stream-run.ts';
@@ -42,6 +45,8 @@ export interface InlineOptions extends InvokeOptions {
   readonly maxReplyBytes: number;
   /** Gets the lines of `context.log`; undefined: nobody does. */
   readonly onLine?: ((line: CallLine) => void) | undefined;
+  /** `context.broadcast`; undefined: no service runs the calls. */
+  readonly broadcast?: Broadcast | undefined;
 }
 
 /** What the inline executors of one service share. */
@@ -52,10 +57,11 @@ export class InlineHost implements ExecutorFigures {
   readonly openOptions: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
-  /** For the contexts of all calls. */
-  readonly contexts: CallHost;
+  /** For `context.log` of all calls. */
+  readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
+  readonly callers: Callers<RequestScope>;
   readonly orphans: OrphanCounts;
   readonly #streams: OpenStreams;
   readonly #pieces: PieceWatch | undefined;
@@ -69,6 +75,7 @@ export class InlineHost implements ExecutorFigures {
   /**
    * @param orphans of this thread, whatever loading of the modules they are of
    * @param observer told of each call
+   * @param callers who take turns if more calls of a batch procedure wait than one run takes
    */
   constructor(
     options: InlineOptions,
@@ -77,6 +84,7 @@ export class InlineHost implements ExecutorFigures {
     orphans: OrphanCounts,
     observer?: CallObserver,
     watch?: FrontEndWatch,
+    callers: Callers<RequestScope> = oneCaller,
   ) {
     this.options = options;
     this.openOptions = { ...options, showsFaults: true };
@@ -85,8 +93,9 @@ export class InlineHost implements ExecutorFigures {
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
-    this.contexts = { lines: new CallLines(options.onLine ?? (() => {})) };
+    this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
+    this.callers = callers;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
 
@@ -187,6 +196,12 @@ export class InlineExecutor implements Executor {
   /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
+  /** For the contexts of its calls. */
+  readonly #contexts: CallHost;
+  /** The requests of calls that may gather, by their contexts. */
+  readonly #scopes = new WeakMap<LazyContext, RequestScope>();
+  /** Calls of batch procedures that gather, by procedure. */
+  readonly #gatherers = new Map<string, BatchGatherer>();
   #hasLargeReplies = false;
 
   /**
@@ -201,6 +216,11 @@ export class InlineExecutor implements Executor {
     this.#timing = host.ending.timing;
     const isNever = this.#timing === 'none' && host.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
+    this.#contexts = {
+      lines: host.lines,
+      broadcast: host.options.broadcast,
+      join: (params, context) => this.#gathererOf(context).join(params, context),
+    };
   }
 
   execute(call: Call): Reply | Promise<Reply> {
@@ -224,8 +244,9 @@ export class InlineExecutor implements Executor {
       call.id,
       factsOf(call),
       limit.at,
-      host.contexts,
+      this.#contexts,
     );
+    if (call.procedure.batch !== undefined) this.#scopes.set(context, call.scope);
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
@@ -246,6 +267,45 @@ export class InlineExecutor implements Executor {
   /** What still runs although nobody waits for it. */
   get orphans(): OrphanCounts {
     return this.#host.orphans;
+  }
+
+  #gathererOf(context: LazyContext): BatchGatherer {
+    const { name, batch } = LazyContext.procedureOf(context);
+    let gatherer = this.#gatherers.get(name);
+    if (gatherer === undefined) {
+      if (batch === undefined) throw new Error(`${name} takes single calls`);
+      const around: AroundRun = (calls, start) => this.#runBatch(name, calls, start);
+      gatherer = new BatchGatherer(batch, around, (one) => this.#callerOf(one));
+      this.#gatherers.set(name, gatherer);
+    }
+    return gatherer;
+  }
+
+  #callerOf(context: LazyContext): string {
+    const scope = this.#scopes.get(context);
+    return scope === undefined ? '' : this.#host.callers.keyOf(scope);
+  }
+
+  /** Runs the handler for calls that have gathered. What it holds the thread for is blamed on its procedure. */
+  #runBatch(
+    name: string,
+    calls: readonly BatchCall[],
+    start: () => Promise<void> | undefined,
+  ): Promise<void> | undefined {
+    const watch = this.#watch;
+    const began = clockMs();
+    const lag = watch === undefined ? 0 : watch.lagAt(began);
+    const claimed = watch === undefined ? 0 : watch.claimedMs;
+    const outer = runningCode.enter(this.#suspect.slot);
+    const pending = start();
+    runningCode.leave(outer);
+    watch?.ended(this.#suspect, began, lag, claimed);
+    const ran = calls.find(({ context }) => LazyContext.togetherOf(context) > 0);
+    if (ran !== undefined) {
+      const together = LazyContext.togetherOf(ran.context);
+      this.#ending.observer?.onHandlerBatch?.(name, this.place, together);
+    }
+    return pending;
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
@@ -283,15 +343,17 @@ export class InlineExecutor implements Executor {
     const { call, context } = waiting;
     const runUs = this.#leave(waiting);
     const waitUs = waitOf(call, waiting.began);
-    return this.#finish(call, context, outcome, runUs, waitUs);
+    const together = LazyContext.togetherOf(context);
+    return this.#finish(call, context, outcome, runUs, waitUs, together);
   }
 
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    const { call, began } = waiting;
-    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
+    const { call, began, context } = waiting;
+    const together = LazyContext.togetherOf(context);
+    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began), together);
   }
 
   #finish(
@@ -300,6 +362,7 @@ export class InlineExecutor implements Executor {
     outcome: Outcome,
     runUs: number,
     waitUs: number,
+    together = 0,
   ): Reply {
     const { sink } = call;
     const source = sink === undefined ? undefined : sourceOf(outcome);
@@ -312,7 +375,7 @@ export class InlineExecutor implements Executor {
     if (sink === undefined) {
       this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
     }
-    return this.#ending.finish(call, outcome, runUs, waitUs);
+    return this.#ending.finish(call, outcome, runUs, waitUs, together);
   }
 
   /** How long it ran, microseconds. */

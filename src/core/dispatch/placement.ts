@@ -1,5 +1,5 @@
 import { inlinePlace, type Place, placeOfGroup, remotePlace, workerPlace } from '../base/place.ts';
-import type { Placement } from '../procedures/types.ts';
+import type { Placement, Procedure } from '../procedures/types.ts';
 
 /** Why a procedure runs where it does, as one of few words: a label of /metrics, and a column of `tandem top`. */
 export type PlacementCause =
@@ -69,7 +69,22 @@ export function movedForBlocking(times: number, longestMs: number): PlacementDec
   return { place: workerPlace, reason, cause: 'held the front end' };
 }
 
+/** Whether calls of a procedure of a module may ever come to the threads of a place: those that it begins on, or moves to. */
+export function mayRunAt(
+  place: Place,
+  {
+    placement,
+    group,
+    isAsync,
+    stream,
+  }: Pick<Procedure, 'placement' | 'group' | 'isAsync' | 'stream'>,
+): boolean {
+  const facts = { placement, group, isAsync, isStream: stream !== undefined, hasWorkers: true };
+  return decidePlacement(facts).place === place || (place === workerPlace && mayMove(facts));
+}
+
 /** Whether a procedure that blocks the main thread may move: not where that was declared, and not without replicas. */
-export function mayMove({ placement, isAsync, isStream, hasWorkers }: PlacementFacts): boolean {
-  return placement === 'auto' && isAsync && !isStream && hasWorkers;
+export function mayMove(facts: PlacementFacts): boolean {
+  const { placement, group, isAsync, isStream, hasWorkers } = facts;
+  return placement === 'auto' && group === undefined && isAsync && !isStream && hasWorkers;
 }

@@ -242,13 +242,15 @@ function firstLine(text: string): string {
 
 /** A step of loading a module. It is reported before the step begins, so that an error can name the step that hangs. */
 export interface LoadStage {
-  readonly step: 'import' | 'setup';
-  /** The module as its user named it. */
+  readonly step: 'import' | 'setup' | 'replay';
+  /** The module as its user named it; of `replay`, the broadcasts that are run again. */
   readonly module: string;
 }
 
+const stageTexts = { import: 'loading', setup: 'setup() of', replay: 'the replay of' } as const;
+
 export function describeStage({ step, module }: LoadStage): string {
-  return step === 'import' ? `loading ${module}` : `setup() of ${module}`;
+  return `${stageTexts[step]} ${module}`;
 }
 
 /** What to do about a module that does not end loading. */

@@ -5,6 +5,13 @@ import { isMainThread } from 'node:worker_threads';
 import { StartupError } from '../base/startup-error.ts';
 import { whileLoading } from '../base/thread-role.ts';
 import {
+  type BroadcastContext,
+  type BroadcastReplay,
+  type DeclaredBroadcast,
+  type SetupContext,
+  ThreadBroadcasts,
+} from '../procedures/broadcast.ts';
+import {
   type AnyRouter,
   type ProcedureSource,
   Router,
@@ -16,7 +23,13 @@ import { guardExit } from './exit-guard.ts';
 import { type Files, graphOf, installHooks } from './import-graph.ts';
 import { type LoadControl, orAborted, summaryWithPlace, toLoadError } from './load-error.ts';
 import { locateModule, type ModuleFile } from './module-files.ts';
-import { DefaultRouterWatch, exportOf, type ModuleRouter, noteLoad } from './module-router.ts';
+import {
+  DefaultRouterWatch,
+  exportOf,
+  kindOf,
+  type ModuleRouter,
+  noteLoad,
+} from './module-router.ts';
 import { packageName, requiredEntry, withGeneration } from './module-url.ts';
 import { ensureTypeScript, isTypeScript } from './typescript.ts';
 
@@ -31,6 +44,8 @@ interface LoadOptions extends LoadControl {
 export class LoadedModules {
   /** The procedures of all modules, in order. Each knows its source and the state of its module. */
   readonly router = new Router();
+  /** What the modules export as `broadcasts`. */
+  readonly broadcasts = new ThreadBroadcasts();
   /** Modules without a procedure, as they were named. */
   readonly empty: string[] = [];
   readonly modules: ModuleLifecycle[] = [];
@@ -74,7 +89,18 @@ export class LoadedModules {
       this.#table.set(name, Object.freeze({ ...procedure, moduleState }));
       this.#sources.set(name, { url: file.url, name, added: [] });
     }
-    this.modules.push(new ModuleLifecycle(file, namespace, moduleState, generation));
+    const procedures = [...table.values()];
+    const module = new ModuleLifecycle(file, namespace, procedures, moduleState, generation);
+    for (const [name, declared] of module.broadcasts) {
+      const other = this.broadcasts.of(name);
+      if (other !== undefined) {
+        throw new StartupError(
+          `cannot load ${file.given}: its broadcast ${JSON.stringify(name)} is in ${other.module} too; rename one`,
+        );
+      }
+      this.broadcasts.add(name, declared);
+    }
+    this.modules.push(module);
     const entry = withGeneration(file.url, generation);
     const { files, complete, requiredModules } = graphOf(entry);
     if (generation > 0 && requiredModules[0] !== undefined) {
@@ -91,16 +117,31 @@ export class LoadedModules {
   }
 
   /**
-   * Runs the `setup()` of each module, in order. When one fails, the modules before it are torn down. When the caller
-   * gives up, they are torn down in the background; a setup that hangs is torn down once it has ended.
+   * Runs the `setup()` of each module that has a procedure for this thread, in order; a module without procedures is set up
+   * in every thread. Then runs the broadcasts that the thread has missed. Broadcasts that come meanwhile run after those.
+   *
+   * When a setup fails, the modules before it are torn down. When the caller gives up, they are torn down in the background;
+   * a setup that hangs is torn down once it has ended.
    *
    * @throws StartupError, or the signal's reason
    */
-  async setup({ signal, onStage }: LoadControl = {}): Promise<void> {
+  async setup(
+    thread: ModuleThread = soleThread,
+    { signal, onStage }: LoadControl = {},
+  ): Promise<void> {
+    const { replays, onBroadcastFailed } = thread;
+    const replayed = this.broadcasts.replay(replays, onBroadcastFailed);
     try {
       for (const module of this.modules) {
+        if (!module.enter(thread)) continue;
         onStage?.({ step: 'setup', module: module.given });
         await orAborted(module.start(), signal);
+      }
+      this.broadcasts.open();
+      if (replays.length > 0) {
+        const names = replays.map(({ name }) => `broadcasts.${name}`);
+        onStage?.({ step: 'replay', module: names.join(', ') });
+        await orAborted(replayed, signal);
       }
     } catch (error) {
       // An error of the teardown is dropped: the error of the setup is the cause.
@@ -111,6 +152,7 @@ export class LoadedModules {
 
   /** Runs `teardown(state)` of each module whose setup has run, in reverse order. Throws the first error after all ran. */
   async teardown(): Promise<void> {
+    this.broadcasts.end();
     const errors: unknown[] = [];
     for (const module of this.modules.toReversed()) {
       await module.stop().catch((error: unknown) => errors.push(error));
@@ -273,36 +315,88 @@ function holdBackRejections(known: readonly unknown[]): () => void {
   };
 }
 
-type Hook = (state?: unknown) => unknown;
+type Hook = (given?: unknown) => unknown;
 
-/** The `setup()` and the `teardown(state)` of one module. */
+/** The thread that modules are loaded in. */
+interface ModuleThread extends SetupContext {
+  /** Whether calls of a procedure may come to this thread. */
+  readonly runs: (procedure: Procedure) => boolean;
+  /** Broadcasts that the thread has missed, as it starts later. */
+  readonly replays: readonly BroadcastReplay[];
+  /** Told the name and the stack of each of these that has failed: the thread starts all the same. */
+  readonly onBroadcastFailed: (name: string, detail: string) => void;
+}
+
+/** The thread of a router without a service: it runs everything. */
+const soleThread: ModuleThread = {
+  group: undefined,
+  isMainThread: true,
+  runs: () => true,
+  replays: [],
+  onBroadcastFailed: () => {},
+};
+
+/** The `setup()`, the `teardown(state)` and the `broadcasts` of one module. */
 class ModuleLifecycle {
   /** The module as its user named it. */
   readonly given: string;
   readonly url: string;
   readonly teardown: Hook | undefined;
+  readonly broadcasts: ReadonlyMap<string, DeclaredBroadcast>;
   readonly #setup: Hook | undefined;
+  readonly #procedures: readonly Procedure[];
   readonly #state: ModuleState;
   readonly #generation: number;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
 
-  /** @throws StartupError for an export `setup` or `teardown` that is not a function */
-  constructor(file: ModuleFile, namespace: Exports, state: ModuleState, generation: number) {
+  /** What `setup` and the broadcasts are told of the thread. */
+  #thread: SetupContext = soleThread;
+  #isSkipped = false;
+
+  /** @throws StartupError for an export `setup` or `teardown` that is not a function, and for `broadcasts` of other things */
+  constructor(
+    file: ModuleFile,
+    namespace: Exports,
+    procedures: readonly Procedure[],
+    state: ModuleState,
+    generation: number,
+  ) {
     this.given = file.given;
     this.url = file.url;
     this.#setup = this.#hookOf(namespace, 'setup');
     this.teardown = this.#hookOf(namespace, 'teardown');
+    this.broadcasts = this.#broadcastsOf(namespace);
+    this.#procedures = procedures;
     this.#state = state;
     this.#generation = generation;
   }
 
-  /** Runs setup() once and keeps its value as the module's state. @throws StartupError */
+  /** Returns whether `setup` is for a thread. */
+  enter({ group, isMainThread, runs }: ModuleThread): boolean {
+    if (this.#isSkipped) return false;
+    this.#thread = { group, isMainThread };
+    const procedures = this.#procedures;
+    if (this.#setup === undefined || procedures.length === 0 || procedures.some(runs)) return true;
+    this.#isSkipped = true;
+    // A caller within the process (`createCaller`) can run any procedure here: it must not find another type of state.
+    const { given } = this;
+    Object.defineProperty(this.#state, 'value', {
+      get: () => {
+        throw new Error(
+          `setup() of ${given} did not run in this thread, since none of its procedures is placed here: call them through the service`,
+        );
+      },
+    });
+    return false;
+  }
+
+  /** Runs setup() once and keeps its value as the module's state. Call `enter` first. @throws StartupError */
   start(): Promise<void> {
     this.#starting ??= this.#run('setup', async () => {
       const release = guardExit(this.#generation);
       try {
-        this.#state.value = await this.#setup?.();
+        this.#state.value = await this.#setup?.(this.#thread);
       } finally {
         release();
       }
@@ -326,6 +420,32 @@ class ModuleLifecycle {
       const text = `${name}() of ${this.given} failed: ${summaryWithPlace(error)}`;
       throw new StartupError(text, { cause: error });
     }
+  }
+
+  #broadcastsOf(namespace: Exports): ReadonlyMap<string, DeclaredBroadcast> {
+    const exported = exportOf(namespace, 'broadcasts');
+    const broadcasts = new Map<string, DeclaredBroadcast>();
+    if (exported === undefined) return broadcasts;
+    const fail = (what: string): never => {
+      throw new StartupError(
+        `cannot use ${this.given}: its export "broadcasts" must be an object of functions, ${what}`,
+      );
+    };
+    if (typeof exported !== 'object' || exported === null || Array.isArray(exported))
+      fail(`it is ${kindOf(exported)}`);
+    for (const [name, run] of Object.entries(exported as object) as [string, unknown][]) {
+      if (typeof run !== 'function') fail(`its member ${JSON.stringify(name)} is ${kindOf(run)}`);
+      broadcasts.set(name, {
+        module: this.given,
+        run: (params, context) => Reflect.apply(run as Hook, exported, [params, context]),
+        context: () => this.#broadcastContext(),
+      });
+    }
+    return broadcasts;
+  }
+
+  #broadcastContext(): BroadcastContext {
+    return { ...this.#thread, state: this.#isSkipped ? undefined : this.#state.value };
   }
 
   #hookOf(namespace: Exports, name: string): Hook | undefined {

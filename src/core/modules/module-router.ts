@@ -105,7 +105,7 @@ export class DefaultRouterWatch {
   }
 }
 
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`;
   const name = (value as { constructor?: { name?: unknown } }).constructor?.name;

@@ -23,6 +23,8 @@ export interface CallEvent {
   readonly remoteAddress: string | undefined;
   /** The traceparent of the call's span where calls are traced, else that of the request. */
   readonly traceparent: string | undefined;
+  /** Calls for which the handler ran at once, this one among them; absent if it takes single calls, or never ran. */
+  readonly handlerBatch?: number;
 }
 
 /** An observer: called for each call that has ended. The first error that it throws is logged, the others are ignored. */
@@ -73,7 +75,7 @@ const maxMethod = 64;
 
 /** Logs one line for each call, at the level info. Params and results are not passed to it. */
 export function accessLog(log: Log): OnCall {
-  return ({ method, id, code, place, waitMs, runMs, ref, remoteAddress, traceparent }) => {
+  return ({ method, id, code, place, waitMs, runMs, ref, remoteAddress, traceparent, ...rest }) => {
     const isLong = place === noPlace && method !== undefined && method.length > maxMethod;
     const fields = {
       event: 'call' as const,
@@ -86,6 +88,7 @@ export function accessLog(log: Log): OnCall {
       ref,
       remoteAddress,
       traceparent,
+      ...rest,
     };
     log.info(fields, 'call');
   };

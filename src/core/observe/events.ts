@@ -35,6 +35,7 @@ export const logEvents = {
   'result-accessors-lost': 'log',
   'procedure-log': 'log',
   'procedure-exit': 'log',
+  'broadcast-failed': 'console',
   'hook-failed': 'log',
   'observer-failed': 'log',
   'worker-lost': 'console',

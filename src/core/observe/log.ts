@@ -185,7 +185,7 @@ const otherLines: { readonly [Event in LogEvent]?: number } = {
 };
 
 /** The first of these fields that a line has tells its lines from others of the same event. None holds what a caller sent. */
-const nameFields = ['method', 'hook', 'group', 'process'] as const;
+const nameFields = ['method', 'hook', 'broadcast', 'group', 'process'] as const;
 
 /** What may be written of `maxBytesPerSecond`: of all names together, and of one. The rest is for the first line of each event. */
 const shareOfAll = 7 / 8;

@@ -29,6 +29,10 @@ export const callMetrics = {
     name: 'tandem_call_duration_seconds',
     help: 'Time of a call from its arrival to its answer.',
   },
+  batches: {
+    name: 'tandem_handler_batch_calls',
+    help: 'Calls for which a batch handler ran at once, by procedure and place.',
+  },
 } as const satisfies Record<string, MetricRow>;
 
 /** What holds the main thread, each with the label `procedure`. */

@@ -47,6 +47,26 @@ export class LatencyHistogram {
   }
 }
 
+/** Upper bounds of the buckets of a {@link SizeHistogram}: up to the most calls of one run. */
+export const batchBounds: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/** Counts runs of batch handlers by their calls. Its `sum` is calls. */
+export class SizeHistogram {
+  readonly #buckets = [...batchBounds, Number.POSITIVE_INFINITY].map(() => 0);
+  #sum = 0;
+
+  record(calls: number): void {
+    const bucket = batchBounds.findIndex((bound) => calls <= bound);
+    const at = bucket === -1 ? batchBounds.length : bucket;
+    this.#buckets[at] = (this.#buckets[at] ?? 0) + 1;
+    this.#sum += calls;
+  }
+
+  totals(): HistogramTotals {
+    return { buckets: [...this.#buckets], sum: this.#sum };
+  }
+}
+
 /** The sum of two histograms, which have the same buckets. */
 export function addHistograms(a: HistogramTotals, b: HistogramTotals): HistogramTotals {
   return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
@@ -66,6 +86,8 @@ export interface CallTotals {
   /** Times of the calls that ran. */
   readonly run: HistogramTotals;
   readonly duration: HistogramTotals;
+  /** Runs of its handler by how many calls they took at once; undefined: it takes single calls. */
+  readonly batches?: HistogramTotals | undefined;
 }
 
 /** How often, and for how long, one procedure has held the main thread for too long. */
@@ -210,6 +232,15 @@ function addCounters(
   for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
 }
 
+/** Absent if neither has any, as in a row of single calls. */
+function batchesOf(
+  a: HistogramTotals | undefined,
+  b: HistogramTotals | undefined,
+): Pick<CallTotals, 'batches'> {
+  const batches = a === undefined || b === undefined ? (a ?? b) : addHistograms(a, b);
+  return batches === undefined ? {} : { batches };
+}
+
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {
   const codes: Record<string, number> = { ...a.codes };
   addCounters(codes, b.codes);
@@ -220,5 +251,6 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     wait: addHistograms(a.wait, b.wait),
     run: addHistograms(a.run, b.run),
     duration: addHistograms(a.duration, b.duration),
+    ...batchesOf(a.batches, b.batches),
   };
 }

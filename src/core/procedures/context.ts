@@ -1,5 +1,6 @@
 import { LineLimiter } from '../base/line-limiter.ts';
 import { messageOf } from '../base/message-of.ts';
+import type { Broadcast } from './broadcast.ts';
 import type { ErrorMakers } from './declarations.ts';
 
 /** The second argument of a handler: the same inline and in a worker. */
@@ -40,6 +41,8 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly state: State;
   /** Makes the errors the procedure declares: `throw context.errors.NAME(data)`. */
   readonly errors: ErrorMakers<Errors>;
+  /** Runs a broadcast of the served modules in all threads of this process, as `Dispatcher.broadcast` does. */
+  readonly broadcast: Broadcast;
 }
 
 /** The types that the handlers of a router rely on: `new Router<{ auth: User | undefined; state: Db }>()`. */

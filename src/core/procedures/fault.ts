@@ -21,6 +21,8 @@ export interface Fault {
   readonly method: string;
   /** The stack of what was thrown, or its text if it has no stack. A getter: it is formatted only if it is read. */
   readonly detail: string;
+  /** Calls that the fault has ended, if they ran together: it is told once for all of them. */
+  readonly calls?: number | undefined;
   /** The call of `process.exit` that was made this error, as written; undefined: something else was thrown. */
   readonly exit?: string | undefined;
   /** The result did not match `returns` and was sent all the same: there is no error, and no ref. */
@@ -35,6 +37,7 @@ export interface Fault {
 
 /** Turns anything that was thrown into an error outcome. Never throws. */
 export function toErrorOutcome(error: unknown, method: string, options: FaultOptions): Outcome {
+  if (BatchFault.is(error)) return error.outcome(method, options);
   const rpcError = toRpcError(error);
   if (rpcError !== undefined) {
     try {
@@ -79,12 +82,21 @@ export function faultOutcome(
   { onFault, showsFaults }: FaultOptions,
   thrown?: { readonly error: unknown; readonly exit: string | undefined },
 ): Outcome {
-  const ref = randomUUID().slice(0, 13);
+  const ref = makeRef();
+  report({ ref, method, exit: thrown?.exit }, detail, onFault);
+  if (showsFaults !== true) return errorOutcome(ErrorCode.InternalError, { ref });
+  const message = thrown === undefined ? detail() : shortly(thrown.error);
+  return errorOutcome(ErrorCode.InternalError, { ref, message: message.slice(0, maxMessage) });
+}
+
+function makeRef(): string {
+  return randomUUID().slice(0, 13);
+}
+
+function report(facts: Omit<Fault, 'detail'>, detail: () => string, onFault: FaultReporter): void {
   try {
     onFault({
-      ref,
-      method,
-      exit: thrown?.exit,
+      ...facts,
       get detail() {
         return detail();
       },
@@ -92,12 +104,47 @@ export function faultOutcome(
   } catch {
     // A log that fails must not cost the caller its reply.
   }
-  if (showsFaults !== true) return errorOutcome(ErrorCode.InternalError, { ref });
-  const message = thrown === undefined ? detail() : shortly(thrown.error);
-  return errorOutcome(ErrorCode.InternalError, { ref, message: message.slice(0, maxMessage) });
 }
 
-function shortly(error: unknown): string {
+/**
+ * What ends all calls of a batch: its handler threw, or gave no result for each. All of them have one reference, and the
+ * first that ends with it writes the line. What was thrown is the cause, whose code no caller sees: it may be of one call.
+ */
+export class BatchFault extends Error {
+  readonly #ref = makeRef();
+  readonly #calls: number;
+  readonly #isThrown: boolean;
+  #isReported = false;
+
+  /** @param thrown undefined: nothing was, and the message says what is wrong */
+  constructor(message: string, calls: number, thrown?: { readonly error: unknown }) {
+    super(message, thrown && { cause: thrown.error });
+    this.#calls = calls;
+    this.#isThrown = thrown !== undefined;
+  }
+
+  /** Reads nothing of the value, which may be a proxy that throws. */
+  static is(value: unknown): value is BatchFault {
+    return typeof value === 'object' && value !== null && #ref in value;
+  }
+
+  outcome(method: string, { onFault, showsFaults }: FaultOptions): Outcome {
+    const ref = this.#ref;
+    const { cause, message } = this;
+    if (!this.#isReported) {
+      this.#isReported = true;
+      const exit = ProcessExit.is(cause) ? cause.call : undefined;
+      const detail = (): string => (this.#isThrown ? describe(cause) : message);
+      report({ ref, method, exit, calls: this.#calls }, detail, onFault);
+    }
+    if (showsFaults !== true) return errorOutcome(ErrorCode.InternalError, { ref });
+    const text = this.#isThrown ? shortly(cause) : message;
+    return errorOutcome(ErrorCode.InternalError, { ref, message: text.slice(0, maxMessage) });
+  }
+}
+
+/** The message of anything that can be thrown. Never throws. */
+export function shortly(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message || error.name) : describe(error);
   } catch {

@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { cappedOutcome, type Outcome, resultOutcome } from '../protocol/reply.ts';
+import type { BatchCall } from './batch-run.ts';
 import { runChain } from './chain.ts';
 import { type FaultOptions, type FaultReporter, faultOutcome, toErrorOutcome } from './fault.ts';
 import { LazyContext } from './lazy-context.ts';
@@ -65,6 +66,41 @@ export function invoke(
       : finish(procedure, result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options);
+  }
+}
+
+/**
+ * As `invoke`, for a call of a batch procedure that runs together with others, at once. Where nothing but the handler is left
+ * to run, the call is given to `add`, and costs no promise.
+ *
+ * @param onEnd called with the outcome of a call that was given to `add`
+ * @returns undefined: the call was given to `add`
+ */
+export function invokeTogether(
+  procedure: Procedure,
+  params: unknown,
+  context: LazyContext,
+  options: InvokeOptions,
+  bytes: Uint8Array | undefined,
+  add: (call: BatchCall) => void,
+  onEnd: (outcome: Outcome) => void,
+): Outcome | Promise<Outcome> | undefined {
+  const { chain, authorize, name } = procedure;
+  if (chain !== undefined) return invoke(procedure, params, context, options, bytes);
+  try {
+    const named =
+      bytes === undefined ? procedure.bindParams(params) : bindWithBytes(procedure, params, bytes);
+    if (authorize !== undefined) {
+      const permission: unknown = authorize(context as never, named as never);
+      if (isThenable(permission)) return proceed(procedure, permission, named, context, options);
+      assertNothing(permission);
+    }
+    const end = (ok: boolean, value: unknown): void =>
+      onEnd(ok ? finish(procedure, value, context, options) : toErrorOutcome(value, name, options));
+    add({ params: named, context, end });
+    return undefined;
+  } catch (error) {
+    return toErrorOutcome(error, name, options);
   }
 }
 

@@ -1,4 +1,5 @@
 import { wallTimeOf } from '../base/clock.ts';
+import type { Broadcast } from './broadcast.ts';
 import type { CallContext, CallLines, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
 import type { Procedure } from './types.ts';
@@ -21,7 +22,30 @@ export interface CallHost {
   readonly lines: CallLines;
   /** Whether the main thread has told this thread, by shared memory, that nobody waits for the call of `ticket`. */
   isCancelled?(ticket: number): boolean;
+  /** undefined: no service runs these calls, so there are no other threads. */
+  readonly broadcast?: Broadcast | undefined;
+  /**
+   * Runs the handler of a batch procedure for a call, with others that come at the same time.
+   *
+   * @returns the call's result, or the promise of it; throws and rejects as a handler does
+   */
+  join?(params: Record<string, unknown>, context: LazyContext): unknown;
 }
+
+/** The run of a handler that a call is part of. */
+export interface JoinedRun {
+  /** Calls of the run. */
+  readonly size: number;
+  /** @param isFirst false: the call had been aborted for another reason before */
+  onAbort(reason: Error, isFirst: boolean): void;
+}
+
+const noBroadcast: Broadcast = () =>
+  Promise.reject(
+    new Error(
+      'context.broadcast: no service runs this call (createCaller, handleRequest): use the fetch of a Dispatcher',
+    ),
+  );
 
 const silent = (): void => {};
 const noLog: CallLog = Object.freeze({ debug: silent, info: silent, warn: silent, error: silent });
@@ -51,6 +75,7 @@ export class LazyContext implements CallContext {
   readonly #host: CallHost | undefined;
   readonly #ticket: number;
   #log: CallLog | undefined;
+  #run: JoinedRun | undefined;
 
   /**
    * @param id JSON text of the request's id, undefined for a notification
@@ -76,6 +101,32 @@ export class LazyContext implements CallContext {
   /** JSON text of the request's id. No member of the context: middleware may add any name that handlers do not know. */
   static idTextOf(context: LazyContext): string | undefined {
     return context.#id;
+  }
+
+  static procedureOf(context: LazyContext): Procedure {
+    return context.#procedure;
+  }
+
+  static hostOf(context: LazyContext): CallHost | undefined {
+    return context.#host;
+  }
+
+  static endsAtOf(context: LazyContext): number {
+    return context.#endsAt;
+  }
+
+  /** Why nobody waits for the call; undefined: somebody does, or only shared memory tells that nobody does. */
+  static abortReasonOf(context: LazyContext): Error | undefined {
+    return context.#abortReason;
+  }
+
+  /** The calls that its handler ran for at once; 0: it has joined no run. */
+  static togetherOf(context: LazyContext): number {
+    return context.#run?.size ?? 0;
+  }
+
+  static joinRun(context: LazyContext, run: JoinedRun): void {
+    context.#run = run;
   }
 
   /** Set by `invoke`: how long the handler held its thread, if it began after a wait for what runs before it. */
@@ -148,6 +199,10 @@ export class LazyContext implements CallContext {
     return this.#procedure.errors?.make ?? noErrors;
   }
 
+  get broadcast(): Broadcast {
+    return this.#host?.broadcast ?? noBroadcast;
+  }
+
   get state(): unknown {
     return this.#procedure.moduleState?.value;
   }
@@ -161,8 +216,11 @@ export class LazyContext implements CallContext {
 
   /** Aborts the signal, now or when the handler first reads it. Only the first reason counts. */
   abort(reason: Error): void {
-    if (this.#abortReason !== undefined) return;
-    this.#abortReason = reason;
-    this.#controller?.abort(reason);
+    const isFirst = this.#abortReason === undefined;
+    if (isFirst) {
+      this.#abortReason = reason;
+      this.#controller?.abort(reason);
+    }
+    this.#run?.onAbort(reason, isFirst);
   }
 }

@@ -4,6 +4,16 @@ import { didYouMean } from '../base/suggest.ts';
 import { longestDelayMs } from '../base/timer.ts';
 import { isObject } from '../protocol/body.ts';
 import {
+  assertBatchHandler,
+  type BatchContext,
+  type BatchHandler,
+  type BatchOptions,
+  type BatchRules,
+  compileBatch,
+  type Results,
+} from './batch.ts';
+import { joinBatch } from './batch-run.ts';
+import {
   addLinks,
   assertUseList,
   distinct,
@@ -34,11 +44,13 @@ import {
   type ParamsOf,
   type ParamsSchema,
   paramsForms,
+  type ResultOf,
   type ResultSchema,
 } from './schema/declared.ts';
 import { compileParams, compileReturns } from './schema/schema.ts';
 import { base64 } from './schema/type.ts';
 import type {
+  Beside,
   EntryFor,
   Handler,
   Procedure,
@@ -48,7 +60,12 @@ import type {
   StreamRules,
 } from './types.ts';
 
-/** Makes procedures whose handlers rely on the environment `E`. */
+/**
+ * Makes procedures whose handlers rely on the environment `E`. One signature for both kinds of handlers: with overloads the
+ * compiler would tell of each of them at every mistake.
+ *
+ * @typeParam Each what a handler that takes many calls at once gives for one of them
+ */
 export type MakeProcedure<E extends Env = Env> = <
   Params extends ParamsSchema | undefined = undefined,
   Returns extends ResultSchema | undefined = undefined,
@@ -62,13 +79,52 @@ export type MakeProcedure<E extends Env = Env> = <
   Out = unknown,
   Value = unknown,
   End = unknown,
+  Batch extends BatchOptions | undefined = undefined,
+  Each = unknown,
 >(
-  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream, Does, Tool>,
-  handler: (
-    params: ParamsOf<Params>,
-    context: HandlerContext<E, State, Errors, Xs>,
-  ) => Returned<Returns, Yields, Stream, Out, Value, End>,
-) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream, Does, Tool, Out, Value, End>, E>;
+  options: ProcedureOptions<
+    Params,
+    Returns,
+    Errors,
+    State,
+    E,
+    Xs,
+    Yields,
+    Stream,
+    Does,
+    Tool,
+    Batch
+  > &
+    Beside<Batch>,
+  handler: [Batch] extends [BatchOptions]
+    ? (
+        params: readonly ParamsOf<Params>[],
+        batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
+      ) => Together<Returns, Each>
+    : (
+        params: ParamsOf<Params>,
+        context: HandlerContext<E, State, Errors, Xs>,
+      ) => Returned<Returns, Yields, Stream, Out, Value, End>,
+) => Procedure<
+  EntryFor<
+    Params,
+    Returns,
+    Errors,
+    Yields,
+    Stream,
+    Does,
+    Tool,
+    [Batch] extends [BatchOptions] ? Exclude<Each, Error> : Out,
+    Value,
+    End
+  >,
+  E
+>;
+
+/** What a handler that takes many calls at once returns: results of `returns`; without it anything, from which `Out` is inferred. */
+export type Together<Returns, Out = unknown> =
+  | Results<[Returns] extends [undefined] ? Out : ResultOf<Returns>>
+  | Promise<Results<[Returns] extends [undefined] ? Out : ResultOf<Returns>>>;
 
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`. Its options declare
@@ -96,8 +152,9 @@ export interface CompiledOptions {
   /** Its `stream` holds the rules of a stream, whether the procedure is one or not. */
   readonly members: Omit<
     Procedure,
-    'name' | 'handler' | keyof LinkMembers | 'isAsync' | 'ignoresContext'
+    'name' | 'handler' | keyof LinkMembers | 'isAsync' | 'ignoresContext' | 'batch'
   >;
+  readonly batch: Omit<BatchRules, 'handler'> | undefined;
 }
 
 export function compileOptions(options: unknown, where: string): CompiledOptions {
@@ -107,6 +164,7 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   if (tool === 'content') toolContent ??= createToolContent();
   return {
     options,
+    batch: compileBatch(options as Readonly<Record<string, unknown>>, where),
     members: {
       ...compileParams(options.params, where, options.placement),
       ...compileReturns(tool === 'content' ? toolContent : options.returns, where),
@@ -127,11 +185,13 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
 }
 
 export function buildProcedure(
-  { options, members }: CompiledOptions,
+  { options, members, batch }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
   assertCallable(handler, where, theHandler);
+  if (batch !== undefined)
+    assertBatchHandler(handler, options.batch, options.async === true, where);
   const links = distinct(
     linksOf(options.authorize, options.use as readonly Middleware[] | undefined),
   );
@@ -144,7 +204,9 @@ export function buildProcedure(
     ...members,
     ...linkMembers(links),
     name: nameOf(options, handler),
-    handler,
+    handler: batch === undefined ? handler : joinBatch,
+    // The types of `rpc` and `procedure` give such options a handler of this kind.
+    batch: batch && Object.freeze({ ...batch, handler: handler as unknown as BatchHandler }),
     stream: isStream ? members.stream : undefined,
     isAsync: options.async === true || isAsyncFunction(handler),
     ignoresContext: links.length === 0 && ignoresContext(handler),
@@ -228,6 +290,7 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
     expected: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
   },
   maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
+  batch: { valid: isObject, expected: 'an object: { max, parallel? }' },
   yields: resultRule,
   stream: {
     valid: (value) => value === true || isObject(value),

@@ -1,9 +1,22 @@
+import type { BatchContext, BatchOptions } from './batch.ts';
 import type { AnyAuth, Env, HandlerContext, StateOf } from './context.ts';
-import type { ErrorDeclarations } from './declarations.ts';
-import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
+import type { Effects, ErrorDeclarations } from './declarations.ts';
+import {
+  buildProcedure,
+  type CompiledOptions,
+  compileOptions,
+  type Together,
+} from './procedure.ts';
 import { assertName, RegistrationError } from './registration.ts';
 import type { ParamsOf, ParamsSchema, ResultSchema } from './schema/declared.ts';
-import type { Handler, Procedure, ProcedureOptions, Returned, StreamOptions } from './types.ts';
+import type {
+  Beside,
+  Handler,
+  Procedure,
+  ProcedureOptions,
+  Returned,
+  StreamOptions,
+} from './types.ts';
 
 /** Any method that can be a procedure: `never` accepts every type of params, state and auth. */
 type Method<This, E extends Env> = (
@@ -26,12 +39,19 @@ export type RpcDecorator<
   Xs extends readonly object[] = readonly object[],
   Yields extends ResultSchema | undefined = undefined,
   Stream extends true | StreamOptions | undefined = undefined,
+  Batch extends BatchOptions | undefined = undefined,
 > = <This, State = StateOf<E>>(
-  method: (
-    this: This,
-    params: ParamsOf<Params>,
-    context: HandlerContext<E, State, Errors, Xs>,
-  ) => Returned<Returns, Yields, Stream>,
+  method: [Batch] extends [BatchOptions]
+    ? (
+        this: This,
+        params: readonly ParamsOf<Params>[],
+        batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
+      ) => Together<Returns>
+    : (
+        this: This,
+        params: ParamsOf<Params>,
+        context: HandlerContext<E, State, Errors, Xs>,
+      ) => Returned<Returns, Yields, Stream>,
   context: ClassMethodDecoratorContext<This>,
 ) => void;
 
@@ -47,7 +67,10 @@ export interface Rpc<E extends Env = Env> {
   /** `@router.rpc method(params, context) {...}` */
   <This, M extends Method<This, E>>(method: M, context: MethodContext<This>): void;
 
-  /** `router.rpc({ params, returns, ... }, (params, context) => result)` */
+  /**
+   * `router.rpc({ params, returns, ... }, (params, context) => result)`, and with `batch: { max }` a handler that takes many calls
+   * at once: `(params, batch) => results`
+   */
   <
     Params extends ParamsSchema | undefined = undefined,
     Returns extends ResultSchema | undefined = undefined,
@@ -59,16 +82,28 @@ export interface Rpc<E extends Env = Env> {
     Out = unknown,
     Value = unknown,
     End = unknown,
+    Batch extends BatchOptions | undefined = undefined,
+    Each = unknown,
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
-    handler: (
-      params: ParamsOf<Params>,
-      context: HandlerContext<E, State, Errors, Xs>,
-    ) => Returned<Returns, Yields, Stream, Out, Value, End>,
-  ): (
-    params: ParamsOf<Params>,
-    context: HandlerContext<E, State, Errors, Xs>,
-  ) => Returned<Returns, Yields, Stream, Out, Value, End>;
+    options: Options<Params, Returns, Errors, State, E, Xs, Yields, Stream, Batch>,
+    handler: [Batch] extends [BatchOptions]
+      ? (
+          params: readonly ParamsOf<Params>[],
+          batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
+        ) => Together<Returns, Each>
+      : (
+          params: ParamsOf<Params>,
+          context: HandlerContext<E, State, Errors, Xs>,
+        ) => Returned<Returns, Yields, Stream, Out, Value, End>,
+  ): [Batch] extends [BatchOptions]
+    ? (
+        params: readonly ParamsOf<Params>[],
+        batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
+      ) => Together<Returns, Each>
+    : (
+        params: ParamsOf<Params>,
+        context: HandlerContext<E, State, Errors, Xs>,
+      ) => Returned<Returns, Yields, Stream, Out, Value, End>;
 
   /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
   <Params extends object = Record<string, unknown>, Result = unknown, State = StateOf<E>>(
@@ -84,10 +119,37 @@ export interface Rpc<E extends Env = Env> {
     Xs extends readonly object[] = readonly object[],
     Yields extends ResultSchema | undefined = undefined,
     Stream extends true | StreamOptions | undefined = undefined,
+    Batch extends BatchOptions | undefined = undefined,
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
-  ): RpcDecorator<Params, Returns, Errors, E, Xs, Yields, Stream>;
+    options: Options<Params, Returns, Errors, State, E, Xs, Yields, Stream, Batch>,
+  ): RpcDecorator<Params, Returns, Errors, E, Xs, Yields, Stream, Batch>;
 }
+
+/** The options of `rpc`, which knows no types of `effects` and `tool`. */
+type Options<
+  Params extends ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined,
+  Errors extends ErrorDeclarations,
+  State,
+  E extends Env,
+  Xs extends readonly object[],
+  Yields extends ResultSchema | undefined,
+  Stream extends true | StreamOptions | undefined,
+  Batch extends BatchOptions | undefined,
+> = ProcedureOptions<
+  Params,
+  Returns,
+  Errors,
+  State,
+  E,
+  Xs,
+  Yields,
+  Stream,
+  Effects | undefined,
+  false | 'content' | undefined,
+  Batch
+> &
+  Beside<Batch>;
 
 type Register = (name: string, procedure: Procedure) => void;
 

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
+import type { BatchOptions, BatchRules } from './batch.ts';
 import type { Env, HandlerContext } from './context.ts';
 import type {
   CacheOptions,
@@ -48,6 +49,7 @@ export interface ProcedureOptions<
   Stream extends true | StreamOptions | undefined = true | StreamOptions | undefined,
   Does extends Effects | undefined = Effects | undefined,
   Tool extends false | 'content' | undefined = false | 'content' | undefined,
+  Batch extends BatchOptions | undefined = BatchOptions | undefined,
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -102,9 +104,23 @@ export interface ProcedureOptions<
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
   readonly maxConcurrency?: number | undefined;
+  /**
+   * The handler takes calls that wait at the same time together: it gets an array of params, and returns an array with a result,
+   * or an error, in the place of each. Callers see ordinary calls, each with its own validation, `authorize` and middleware.
+   */
+  readonly batch?: Batch;
   /** True for a function that returns a promise without being an `async` function. */
   readonly async?: boolean | undefined;
 }
+
+/** What may not stand beside `batch`. */
+export type Beside<Batch> = [Batch] extends [BatchOptions]
+  ? {
+      readonly yields?: undefined;
+      readonly stream?: undefined;
+      readonly maxConcurrency?: undefined;
+    }
+  : unknown;
 
 /** See {@link ProcedureOptions.stream}. */
 export interface StreamOptions {
@@ -233,6 +249,8 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly timeoutMs: number | undefined;
   /** Calls that may run at once in the pool, undefined: no bound of its own. */
   readonly maxConcurrency: number | undefined;
+  /** How calls run together; undefined: each runs by itself. `handler` then still takes one call, which it lets join others. */
+  readonly batch: BatchRules | undefined;
   /**
    * Turns params as they came (undefined, object or array) into named params with their defaults filled in.
    * @throws RpcError -32602 with ParamIssue[] as its data

@@ -34,6 +34,7 @@ import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
 import { isObject } from '../protocol/body.ts';
 import { CountersByGroup, type PoolStats } from '../workers/options.ts';
+import { ServiceBroadcasts } from './broadcasts.ts';
 import { Cluster, type RemoteStats } from './cluster.ts';
 import { type BlockedFigures, MainThreadBlockers } from './main-thread-blockers.ts';
 import { Observation } from './observation.ts';
@@ -142,6 +143,7 @@ export function createContext(options: DispatcherOptions) {
     /** undefined: nobody looks at who is refused. */
     throttled,
     deadlines,
+    broadcasts: new ServiceBroadcasts(config),
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
     replies: new ReplyMemory(config.maxReplyMemory, early),
     watch: new FrontEndWatch(),

@@ -21,6 +21,11 @@ import type {
 import { oneCaller, Share } from '../dispatch/share.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Log } from '../observe/log.ts';
+import {
+  type BroadcastOptions,
+  type BroadcastResult,
+  toBroadcastRequest,
+} from '../procedures/broadcast.ts';
 import { getRegistrySchema } from '../procedures/document/introspect.ts';
 import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
 import {
@@ -363,6 +368,28 @@ export class Dispatcher implements Service {
    */
   reload(): Promise<boolean> {
     return this.#generations.reload();
+  }
+
+  /**
+   * Runs a function of the served modules' exports `broadcasts` once on this thread and once in each worker, spares and
+   * workers that load among them. A busy worker runs it between two calls. Other processes and members are not reached.
+   *
+   * Calls of one name reach each thread in their order, and run there one after another. A reload that is in progress runs
+   * it in what it loads, too; what an earlier reload has replaced, and only finishes its calls, does not run it.
+   *
+   * @param params a JSON value; each thread gets a copy
+   * @returns what it came to in each thread that serves, the main thread first
+   * @throws TypeError, StartupError (rejects) for an argument that can't be; nothing has run then
+   * @throws Error (rejects) for a name that no module exports, for a group without workers, and after `close()`
+   */
+  async broadcast(
+    name: string,
+    params?: unknown,
+    options?: BroadcastOptions,
+  ): Promise<BroadcastResult[]> {
+    const request = toBroadcastRequest(name, params, options);
+    if (this.#isBeforeStart) await this.ready();
+    return this.#context.broadcasts.send(request);
   }
 
   /** Makes `state` say `draining` from now on, for health checks. The service goes on serving until `close()`. */

@@ -12,6 +12,7 @@ import {
   blockedToMove,
   decidePlacement,
   mayMove,
+  mayRunAt,
   movedForBlocking,
   type PlacementDecision,
   type PlacementFacts,
@@ -29,6 +30,7 @@ import {
 import { locateModule, SourceFiles } from '../modules/module-files.ts';
 import { type LoadedModules, loadModules } from '../modules/modules.ts';
 import { workerExecArgv } from '../modules/typescript.ts';
+import { type Broadcast, toBroadcastRequest } from '../procedures/broadcast.ts';
 import { fingerprint } from '../procedures/document/introspect.ts';
 import type { AnyRouter } from '../procedures/router.ts';
 import { tableOf } from '../procedures/router.ts';
@@ -37,9 +39,10 @@ import type { Procedure } from '../procedures/types.ts';
 import type { Expected } from '../workers/options.ts';
 import { Pool } from '../workers/pool.ts';
 import { ChangedFileError } from '../workers/worker.ts';
+import { type Replica, type Replicas, replicasOf } from './broadcasts.ts';
 import type { ServiceContext } from './context.ts';
 import { usedGroups, warnOfNoProcedures } from './servable.ts';
-import { logFault, logLine, workerLog } from './worker-log.ts';
+import { logBroadcastFault, logFault, logLine, workerLog } from './worker-log.ts';
 
 /** The pools of one generation, by the group that their workers are; undefined: the workers of all other procedures. */
 export type Pools = ReadonlyMap<string | undefined, Pool>;
@@ -84,7 +87,7 @@ function createStreams(context: ServiceContext): OpenStreams {
 /**
  * One loading of the modules, which serves requests until the next one takes over: a router, and where its calls run.
  */
-export class Generation implements Routing {
+export class Generation implements Routing, Replicas {
   readonly router: AnyRouter;
   /** Empty if a router without modules is served: such a router exists on this thread only. */
   readonly pools: Pools;
@@ -106,11 +109,21 @@ export class Generation implements Routing {
     this.streams = loaded?.streams ?? createStreams(context);
     this.#modules = loaded?.modules;
     this.#context = context;
-    const { config, log, deadlines, observation, orphans, watch } = context;
+    const { config, log, deadlines, observation, orphans, watch, shares } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
-    const options = { checkResults, timeoutMs, maxReplyBytes, ...reports };
-    this.#inline = new InlineHost(options, deadlines, this.streams, orphans, observation, watch);
+    const broadcast: Broadcast = async (...given) =>
+      context.broadcasts.send(toBroadcastRequest(...given));
+    const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
+    this.#inline = new InlineHost(
+      options,
+      deadlines,
+      this.streams,
+      orphans,
+      observation,
+      watch,
+      shares,
+    );
   }
 
   /**
@@ -128,6 +141,18 @@ export class Generation implements Routing {
 
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  get broadcastNames(): readonly string[] | undefined {
+    return this.#modules?.broadcasts.names;
+  }
+
+  get groups(): string[] {
+    return [...this.pools.keys()].filter((group) => group !== undefined);
+  }
+
+  replicas(group: string | undefined): Replica[] {
+    return replicasOf(this.#modules, this.pools, group, this.#context.log);
   }
 
   get executors(): readonly ExecutorFigures[] {
@@ -252,6 +277,10 @@ export class Generation implements Routing {
   }
 }
 
+function fingerprintOf({ router, broadcasts }: LoadedModules): string {
+  return fingerprint(router, broadcasts.names);
+}
+
 function adviceOf({ decision }: Placed, facts: PlacementFacts): string {
   if (!facts.hasWorkers) return advice.alone;
   if (facts.placement === 'inline') return advice.declared;
@@ -295,7 +324,7 @@ const teardownMs = 1000;
 export type OnOutdated = (loaded: Generation | undefined, pool: Pool) => void;
 
 /** One loading of the modules. A loading may fail, or be given up, at any step: nothing of it is left then. */
-export class GenerationLoad {
+export class GenerationLoad implements Replicas {
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
   readonly #streams: OpenStreams;
@@ -303,6 +332,8 @@ export class GenerationLoad {
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   #modules: LoadedModules | undefined;
+  /** The modules are set up on this thread, or have begun: a broadcast that comes now is not replayed here. */
+  #isEntered = false;
   readonly #pools = new Map<string | undefined, Pool>();
   readonly #onOutdated: OnOutdated;
   #loaded: Generation | undefined;
@@ -338,7 +369,7 @@ export class GenerationLoad {
     return this.#orDiscard(async () => {
       const modules = await this.#loadHere(0, undefined);
       const sources = new SourceFiles(modules.files);
-      const expected = { fingerprint: fingerprint(modules.router), sources };
+      const expected = { fingerprint: fingerprintOf(modules), sources };
       for (const group of [undefined, ...this.#groupsOf(modules)]) this.#startPool(group, expected);
       await this.#workersReady((aWorker) => `${aWorker} could not start`);
       return this.#finish(modules, sources);
@@ -375,6 +406,11 @@ export class GenerationLoad {
     });
   }
 
+  replicas(group: string | undefined): Replica[] {
+    const modules = this.#isEntered ? this.#modules : undefined;
+    return replicasOf(modules, this.#pools, group, this.#context.log);
+  }
+
   async #loadHere(generation: number, expected: Expected | undefined): Promise<LoadedModules> {
     const limitMs = this.#context.config.startTimeoutMs;
     const late = new AbortController();
@@ -394,7 +430,17 @@ export class GenerationLoad {
       const modules = await loadModules(this.#paths, { generation, ...control });
       this.#modules = modules;
       if (expected !== undefined) this.#assertSame(modules, expected);
-      await modules.setup(control);
+      this.#isEntered = true;
+      await modules.setup(
+        {
+          group: undefined,
+          isMainThread: true,
+          runs: (procedure) => mayRunAt(inlinePlace, procedure),
+          replays: this.#context.broadcasts.replaysFor(undefined),
+          onBroadcastFailed: logBroadcastFault(this.#context.log, inlinePlace),
+        },
+        control,
+      );
       return modules;
     } finally {
       clearTimeout(timer);
@@ -405,9 +451,9 @@ export class GenerationLoad {
   #assertSame(modules: LoadedModules, { fingerprint: expected, sources }: Expected): void {
     const file = sources.differsFrom(modules.files);
     if (file !== undefined) throw new ChangedFileError(file);
-    if (fingerprint(modules.router) === expected) return;
+    if (fingerprintOf(modules) === expected) return;
     throw new StartupError(
-      `the modules registered other procedures, or other middleware, in the main thread than in a worker (${this.#paths.join(', ')}): ` +
+      `the modules registered other procedures, or other middleware, in the main thread than in a worker (${this.#paths.join(', ')}), or export other broadcasts: ` +
         'registration must not depend on the thread, the time or chance',
     );
   }
@@ -430,7 +476,7 @@ export class GenerationLoad {
   }
 
   #startPool(group: string | undefined, expected: Expected | undefined): Pool {
-    const { config, log, observation, poolCounters, bodies, shares } = this.#context;
+    const { config, log, observation, poolCounters, bodies, shares, broadcasts } = this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path).url));
@@ -447,6 +493,7 @@ export class GenerationLoad {
       bodies,
       shares,
       streams: this.#streams,
+      broadcasts,
     };
     const events = {
       ...workerLog(log, group),

@@ -42,12 +42,18 @@ export class Generations {
     this.#modules = source.modules;
     this.#context = context;
     this.router = source.router ?? new Router();
+    context.broadcasts.attach(this);
     if (source.modules !== undefined) setServedReload(this.router, (path) => this.reload(path));
   }
 
   /** undefined before the start and after the end. */
   get current(): Generation | undefined {
     return this.#current;
+  }
+
+  /** What the start or the reload that is in progress loads. */
+  get next(): GenerationLoad | undefined {
+    return this.#underWay?.load;
   }
 
   /** All generations that have not ended, the current one first. */
@@ -187,6 +193,7 @@ export class Generations {
       givenUp: new AbortController(),
       changed: watchFiles(known),
       outcome: Promise.resolve(false),
+      load: undefined,
     };
     attempt.outcome = run(attempt).finally(() => {
       if (this.#underWay === attempt) this.#underWay = undefined;
@@ -211,6 +218,7 @@ export class Generations {
         signal,
         this.#discarding,
       );
+      attempt.load = load;
       try {
         return await (isFirst && left === tries ? load.first() : load.next());
       } catch (error) {
@@ -272,13 +280,16 @@ export class Generations {
    *
    * @throws the reason for which the attempt was given up
    */
-  #swap(loaded: Generation, { givenUp: { signal } }: Attempt): void {
+  #swap(loaded: Generation, attempt: Attempt): void {
+    const { signal } = attempt.givenUp;
     if (signal.aborted) {
       loaded.close(0).catch(() => {});
       throw signal.reason;
     }
     replaceTable(this.router, tableOf(loaded.router), sourcesOf(loaded.router));
     this.#current = loaded;
+    attempt.load = undefined;
+    this.#context.broadcasts.keepOnly(loaded.broadcastNames ?? []);
     this.#tellOfUndeclared();
   }
 
@@ -300,6 +311,8 @@ interface Attempt {
   /** Names a file that has changed since the attempt began: it may load older code than the files hold now. */
   readonly changed: () => string | undefined;
   outcome: Promise<boolean>;
+  /** undefined: it has not begun, or serves. */
+  load: GenerationLoad | undefined;
 }
 
 /** Rejects a reload whose place a later reload has taken. */

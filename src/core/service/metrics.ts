@@ -18,6 +18,7 @@ import {
   addHistograms,
   addTotals,
   type BlockedTotals,
+  batchBounds,
   bucketBounds,
   type CallTotals,
   type Counters,
@@ -328,6 +329,7 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     histogram('wait', calls),
     histogram('run', calls),
     histogram('duration', calls),
+    ...batchSizes(calls),
     ...blockedCounts(blocked, 'times'),
     ...blockedCounts(blocked, 'seconds'),
     ...places(snapshots),
@@ -368,21 +370,41 @@ function histogram(of: 'wait' | 'run' | 'duration', calls: readonly CallTotals[]
     if (countOf(times) === 0) continue;
     byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
   }
+  const values = Array.from(byProcedure, ([procedure, times]) =>
+    histogramValues(row.name, times, bucketBounds, { procedure }),
+  );
+  return metric(row, 'histogram', values.flat());
+}
+
+function batchSizes(calls: readonly CallTotals[]): Metric[] {
+  const { batches: row } = callMetrics;
+  const values = calls.flatMap(({ procedure, place, batches }) =>
+    batches === undefined
+      ? []
+      : histogramValues(row.name, batches, batchBounds, { procedure, place }),
+  );
+  return values.length === 0 ? [] : [metric(row, 'histogram', values)];
+}
+
+function histogramValues(
+  name: string,
+  totals: HistogramTotals,
+  bounds: readonly number[],
+  labels: Labels,
+): Value[] {
   const values: Value[] = [];
-  for (const [procedure, times] of byProcedure) {
-    const add = (suffix: string, value: number, labels: Labels): void => {
-      values.push({ metricName: `${row.name}_${suffix}`, value, labels });
-    };
-    let below = 0;
-    for (const [i, bound] of bucketBounds.entries()) {
-      below += times.buckets[i] ?? 0;
-      add('bucket', below, { procedure, le: bound });
-    }
-    add('bucket', countOf(times), { procedure, le: '+Inf' });
-    add('sum', times.sum, { procedure });
-    add('count', countOf(times), { procedure });
+  const add = (suffix: string, value: number, more?: Labels): void => {
+    values.push({ metricName: `${name}_${suffix}`, value, labels: { ...labels, ...more } });
+  };
+  let below = 0;
+  for (const [i, bound] of bounds.entries()) {
+    below += totals.buckets[i] ?? 0;
+    add('bucket', below, { le: bound });
   }
-  return metric(row, 'histogram', values);
+  add('bucket', countOf(totals), { le: '+Inf' });
+  add('sum', totals.sum);
+  add('count', countOf(totals));
+  return values;
 }
 
 /** By the number of the process: 10 follows 9. */

@@ -6,7 +6,13 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
-import { addHistograms, type CallTotals, countOf, LatencyHistogram } from '../observe/snapshot.ts';
+import {
+  addHistograms,
+  type CallTotals,
+  countOf,
+  LatencyHistogram,
+  SizeHistogram,
+} from '../observe/snapshot.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
 
@@ -72,6 +78,7 @@ export class Observation implements CallObserver {
     waitUs: number,
     runUs: number,
     reply: Reply,
+    together: number,
   ): void {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
     noteEnding(call.scope, code, runUs);
@@ -85,7 +92,12 @@ export class Observation implements CallObserver {
     const { id, procedure, scope, trace } = call;
     const ref = code === ErrorCode.InternalError ? refIn(reply) : undefined;
     const traceparent = trace === undefined ? scope.traceparent : trace.traceparent;
-    this.#tell(eventOf(procedure.name, id, code, place, waitUs, runUs, ref, traceparent, scope));
+    const { name } = procedure;
+    this.#tell(eventOf(name, id, code, place, waitUs, runUs, ref, traceparent, scope, together));
+  }
+
+  onHandlerBatch(procedure: string, place: Place, calls: number): void {
+    this.counters?.recordBatch(procedure, place, calls);
   }
 
   onStreamEnd(
@@ -135,7 +147,7 @@ export class Observation implements CallObserver {
     if (code === ErrorCode.Overloaded) this.#noteShed();
     if (this.#tell === undefined) return;
     const { traceparent } = scope;
-    this.#tell(eventOf(method, id, code, noPlace, 0, neverRan, undefined, traceparent, scope));
+    this.#tell(eventOf(method, id, code, noPlace, 0, neverRan, undefined, traceparent, scope, 0));
   }
 
   close(): void {
@@ -164,6 +176,7 @@ function eventOf(
   ref: string | undefined,
   traceparent: string | undefined,
   scope: RequestScope,
+  together: number,
 ): CallEvent {
   return Object.freeze({
     method,
@@ -175,6 +188,7 @@ function eventOf(
     ref,
     remoteAddress: scope.remoteAddress,
     traceparent,
+    ...(together > 0 && { handlerBatch: together }),
   });
 }
 
@@ -279,6 +293,8 @@ interface ProcedureCounter {
   readonly codes: CodeCounter;
   /** The procedure's own times, or the times that all procedures past the limit share. */
   readonly times: CallTimes;
+  /** Made with the first run of a batch handler. */
+  batches: SizeHistogram | undefined;
 }
 
 class PlaceCounters {
@@ -296,11 +312,18 @@ class PlaceCounters {
     times.record(waitUs, runUs);
   }
 
+  recordBatch(procedure: string, calls: number): void {
+    const counter = this.#counters.get(procedure) ?? this.#add(procedure);
+    counter.batches ??= new SizeHistogram();
+    counter.batches.record(calls);
+  }
+
   *rows(): Generator<CallTotals, void, undefined> {
     const place = this.#place;
-    for (const [procedure, { codes, times }] of this.#counters) {
+    for (const [procedure, { codes, times, batches }] of this.#counters) {
       const own = times === this.#others ? noTimes : times.totals();
-      yield { procedure, place, codes: codes.totals(), ...own };
+      const together = batches && { batches: batches.totals() };
+      yield { procedure, place, codes: codes.totals(), ...own, ...together };
     }
     if (this.#others !== undefined) {
       yield { procedure: otherProcedures, place, codes: {}, ...this.#others.totals() };
@@ -313,7 +336,7 @@ class PlaceCounters {
       this.#others ??= times;
       times = this.#others;
     }
-    const counter = { codes: new CodeCounter(), times };
+    const counter: ProcedureCounter = { codes: new CodeCounter(), times, batches: undefined };
     this.#counters.set(procedure, counter);
     return counter;
   }
@@ -335,6 +358,12 @@ export class CallCounters {
     if (place === inlinePlace) this.#inline.record(procedure, code, waitUs, runUs);
     else if (place === noPlace) this.recordRefused(procedure, code);
     else this.#countersOf(place).record(procedure, code, waitUs, runUs);
+  }
+
+  /** Counts a run of a batch handler, which took so many calls at once. */
+  recordBatch(procedure: string, place: Place, calls: number): void {
+    const counters = place === inlinePlace ? this.#inline : this.#countersOf(place);
+    counters.recordBatch(procedure, calls);
   }
 
   /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */

@@ -1,3 +1,4 @@
+import { type Place, placeOfGroup } from '../base/place.ts';
 import { blame } from '../base/running-code.ts';
 import type { Log } from '../observe/log.ts';
 import type { CallLine } from '../procedures/context.ts';
@@ -7,9 +8,9 @@ import type { WorkerEvents } from '../workers/options.ts';
 /** Logs the stack of each -32603. The client got only the ref. */
 export function logFault(log: Log): FaultReporter {
   return (fault) => {
-    const { ref, method, exit, count } = fault;
+    const { ref, method, calls, exit, count } = fault;
     const detail = (): string => fault.detail;
-    const fields = { ref, method, detail };
+    const fields = { ref, method, ...(calls !== undefined && { calls }), detail };
     if (fault.isSent === true) {
       log.warn({ event: 'result-mismatch', method, detail }, 'a result did not match and was sent');
     } else if (fault.isTooLarge === true) {
@@ -47,6 +48,12 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
+/** Logs a broadcast that has thrown in a thread. */
+export function logBroadcastFault(log: Log, place: Place): (name: string, detail: string) => void {
+  return (broadcast, detail) =>
+    log.error({ event: 'broadcast-failed', broadcast, place, detail }, 'a broadcast failed');
+}
+
 /** Logs the fault of a hook of the operator's. */
 export function logHookFault(
   log: Log,
@@ -69,6 +76,7 @@ export function workerLog(given: Log, group: string | undefined): Omit<WorkerEve
   return {
     onFault: logFault(log),
     onLine: logLine(log),
+    onBroadcastFailed: logBroadcastFault(log, placeOfGroup(group)),
     onUncaught: (detail) =>
       log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
     onGarbled: (detail) =>

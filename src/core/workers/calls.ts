@@ -1,7 +1,13 @@
 import { clockMs } from '../base/clock.ts';
 import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
 import { OrphanCounts } from '../dispatch/deadline.ts';
-import type { CallGroup, CallReceiver, QueuedCall } from '../dispatch/queue/call-group.ts';
+import {
+  type CallGroup,
+  type CallReceiver,
+  type QueuedCall,
+  SentBatch,
+  shortBoundUs,
+} from '../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions, WorkerThread } from './options.ts';
 import { FrameBuilder } from './wire/frame.ts';
@@ -34,6 +40,8 @@ export class WorkerCalls implements CallReceiver {
   loadUs = 0;
   /** Calls that nobody waits for; they are not among `all`. */
   readonly orphans: Orphans;
+  /** Runs of batch procedures that are here, by procedure: those that go on, and those that have not begun. */
+  readonly #batches = new Map<string, number>();
   readonly #free: number[] = [];
   #sequence = 1;
   readonly #thread: WorkerThread;
@@ -68,14 +76,38 @@ export class WorkerCalls implements CallReceiver {
     return ownTimeoutMs(call, this.#options.timeoutMs);
   }
 
+  /** Runs of a batch procedure that are here. */
+  batchesOf(procedure: string): number {
+    return this.#batches.get(procedure) ?? 0;
+  }
+
+  /** Sends groups of one batch procedure, each of one call, which run together. */
+  sendTogether(groups: readonly CallGroup[]): void {
+    const [first] = groups;
+    if (first === undefined) return;
+    let expectedUs = 0;
+    for (const group of groups) expectedUs += group.nextUs;
+    const isLong = !first.isShort || expectedUs > shortBoundUs;
+    const batch = new SentBatch(first.procedure, expectedUs, isLong);
+    for (const group of groups) {
+      (group.calls[0] as QueuedCall).batch = batch;
+      group.sendTo(this);
+    }
+  }
+
   /** Puts a call into the next frame. A call that can't be put into a frame is answered with -32603. */
   send(item: QueuedCall, follows: boolean): 'sent' | 'refused' {
+    const { batch } = item;
+    const joins = batch !== undefined && batch.size > 0;
     this.#take(item);
     try {
-      const isShort = item.expectedUs <= shortUs;
-      item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, this.timeoutOf(item));
+      const { call, ticket, expectedUs } = item;
+      const isShort = (batch?.expectedUs ?? expectedUs) <= shortUs;
+      const timeoutMs = this.timeoutOf(item);
+      item.lease = this.#frame.add(call, ticket, follows, isShort, timeoutMs, joins);
     } catch (error) {
       this.release(item);
+      if (batch !== undefined) batch.size--;
       this.#fault(item, error);
       return 'refused';
     }
@@ -119,6 +151,7 @@ export class WorkerCalls implements CallReceiver {
       if (!(groups.has(group) || isMeant(group, ticket))) continue;
       if (!this.#thread.ledger.revoke(ticket)) continue;
       this.release(item);
+      if (item.batch !== undefined) item.batch.size--;
       group.takeBack(item.index);
       groups.add(group);
     }
@@ -134,8 +167,13 @@ export class WorkerCalls implements CallReceiver {
     item.loadUs = 0;
   }
 
-  /** The worker has ended a call, or nobody waits for it, or it will not start here. */
-  release(item: QueuedCall): void {
+  /**
+   * The worker has ended a call, or nobody waits for it, or it will not start here.
+   *
+   * @param goesOn it still runs, as an orphan
+   */
+  release(item: QueuedCall, goesOn = false): void {
+    if (item.batch !== undefined && !goesOn) this.#leave(item.batch);
     this.rest(item);
     // The worker reads the bytes no more.
     item.lease?.release();
@@ -187,9 +225,40 @@ export class WorkerCalls implements CallReceiver {
     aborted.abortedAt = Number.POSITIVE_INFINITY;
     if (item === undefined) return;
     item.startedAt = this.#thread.ledger.startedAt(ticket);
-    this.release(item);
+    this.release(item, true);
     item.forgetParams();
     this.orphans.add(item);
+  }
+
+  /** A call that nobody waited for has ended. */
+  removeOrphan(item: QueuedCall): void {
+    if (item.batch !== undefined) this.#leave(item.batch);
+    this.orphans.remove(item);
+  }
+
+  /** Whether the thread is in the synchronous code of a call. Of a batch the ledger names one call. */
+  isRunning(item: QueuedCall): boolean {
+    const { ledger } = this.#thread;
+    if (ledger.isRunning(item.ticket)) return true;
+    return item.batch !== undefined && this.all[ledger.runningSlot]?.batch === item.batch;
+  }
+
+  #enter(batch: SentBatch, item: QueuedCall): void {
+    batch.size++;
+    batch.timeoutMs = Math.max(batch.timeoutMs, this.timeoutOf(item));
+    if (batch.left++ === 0) this.#count(batch, 1);
+  }
+
+  /** A call of a batch is here no more. */
+  #leave(batch: SentBatch): void {
+    if (--batch.left === 0 && !batch.isOver) this.#count(batch, -1);
+  }
+
+  #count({ procedure: { name }, isLong }: SentBatch, change: 1 | -1): void {
+    if (isLong === undefined) return;
+    const count = this.batchesOf(name) + change;
+    if (count === 0) this.#batches.delete(name);
+    else this.#batches.set(name, count);
   }
 
   /** Gives a call a slot, and a ticket that no call had before. */
@@ -197,7 +266,8 @@ export class WorkerCalls implements CallReceiver {
     const slot = this.#free.pop() ?? this.all.length;
     item.ticket = this.#sequence++ * slotCount + slot;
     item.loadUs = item.expectedUs;
-    item.isOfLong = !item.group.isShort;
+    if (item.batch !== undefined) this.#enter(item.batch, item);
+    item.isOfLong = item.batch?.isLong ?? !item.group.isShort;
     if (item.isOfLong) this.long++;
     this.all[slot] = item;
     this.count++;
@@ -212,20 +282,56 @@ export class WorkerCalls implements CallReceiver {
     now: number,
     onAnswered: (group: CallGroup) => void,
   ): boolean {
-    const timeoutMs = this.timeoutOf(item);
+    const ownMs = this.timeoutOf(item);
     const { scope } = item.call;
-    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
+    if (now < startedAt + ownMs && now < scope.expiresAt) return false;
+    const { batch } = item;
+    // The time of one caller costs the others nothing: the run goes on until its own time is over.
+    if (batch !== undefined && now < startedAt + batch.timeoutMs) {
+      if (!item.isAnswered) this.#expireOne(item, startedAt, now, onAnswered);
+      return false;
+    }
+    if (batch !== undefined && !batch.isOver) {
+      batch.isOver = true;
+      if (batch.left > 0) this.#count(batch, -1);
+    }
     const isOrphan = this.orphans.of(item.ticket) === item;
-    const isRunning = !isOrphan && this.#thread.ledger.isRunning(item.ticket);
+    const isRunning = !isOrphan && this.isRunning(item);
     const isStuck = isRunning || this.#isSilent(item, now);
-    if (item.isAnswered) return isStuck;
-    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
-    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
+    if (item.isAnswered) {
+      // It was answered at its caller's own time. From now on the thread must answer for it.
+      const isUnheard = batch !== undefined && !isOrphan && !isRunning;
+      if (isUnheard && item.abortedAt === Number.POSITIVE_INFINITY) {
+        this.#abort(item, 'deadline', now);
+      }
+      return isStuck;
+    }
     if (isOrphan) this.orphans.expire(item);
-    item.refuse(refusal, (now - startedAt) * 1000);
+    this.#answerExpired(item, startedAt, now);
     if (!isRunning) this.#abort(item, 'deadline', now);
     onAnswered(item.group);
     return isStuck;
+  }
+
+  /** Answers a call of a batch at its caller's own time. */
+  #expireOne(
+    item: QueuedCall,
+    startedAt: number,
+    now: number,
+    onAnswered: (group: CallGroup) => void,
+  ): void {
+    if (this.orphans.of(item.ticket) === item) this.orphans.expire(item);
+    this.#answerExpired(item, startedAt, now);
+    if (item.abortedAt === undefined) this.#abort(item, 'deadline', Number.POSITIVE_INFINITY);
+    onAnswered(item.group);
+  }
+
+  #answerExpired(item: QueuedCall, startedAt: number, now: number): void {
+    const timeoutMs = this.timeoutOf(item);
+    const { scope } = item.call;
+    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
+    item.refuse(refusal, (now - startedAt) * 1000);
   }
 
   #expireUnstarted(item: QueuedCall, now: number): void {
@@ -233,6 +339,7 @@ export class WorkerCalls implements CallReceiver {
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.#thread.ledger.revoke(item.ticket)) return;
     this.release(item);
+    if (item.batch !== undefined) item.batch.size--;
     item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
   }
 
@@ -373,7 +480,8 @@ export class Watchdog {
     const running = all[ledger.runningSlot];
     if (running === undefined) return this.#isStalled(now) ? 'stall' : undefined;
     const startedAt = ledger.startedAt(running.ticket);
-    return count > 1 && startedAt !== undefined && now - startedAt > overrunMs ? 'call' : undefined;
+    const isAlone = count <= (running.batch?.left ?? 1);
+    return !isAlone && startedAt !== undefined && now - startedAt > overrunMs ? 'call' : undefined;
   }
 
   /** Whether a call that comes now would start within about `overrunMs`. */

@@ -3,6 +3,11 @@ import type { BodyMemory } from '../dispatch/body-memory.ts';
 import type { WaitingLimits } from '../dispatch/queue/queued-executor.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { SourceFiles } from '../modules/module-files.ts';
+import type {
+  BroadcastReplay,
+  BroadcastRequest,
+  BroadcastResult,
+} from '../procedures/broadcast.ts';
 import type { CallLine } from '../procedures/context.ts';
 import type { Fault } from '../procedures/fault.ts';
 import type { LossReason } from '../protocol/errors.ts';
@@ -51,6 +56,15 @@ export interface PoolOptions extends WaitingLimits {
   readonly bodies: BodyMemory;
   /** The counters go on here: they outlive these workers. */
   readonly counters: PoolCounters;
+  readonly broadcasts: WorkerBroadcasts;
+}
+
+/** The broadcasts of a service, as its workers need them. */
+export interface WorkerBroadcasts {
+  /** What a worker of the group that starts now runs before its first call. */
+  replaysFor(group: string | undefined): readonly BroadcastReplay[];
+  /** Runs a broadcast that code in a worker asks for. */
+  send(request: BroadcastRequest): Promise<BroadcastResult[]>;
 }
 
 /**
@@ -64,6 +78,8 @@ export interface WorkerEvents {
   onLine(line: CallLine): void;
   /** A worker sent something that no replica sends. Called once for each worker. */
   onGarbled(detail: string): void;
+  /** A broadcast has thrown in a worker. */
+  onBroadcastFailed(name: string, detail: string): void;
   /** Something threw in a worker outside of any call. */
   onUncaught(detail: string): void;
   /**

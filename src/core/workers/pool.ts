@@ -67,8 +67,12 @@ export class Pool extends QueuedExecutor {
   /** Sends one frame to each worker. */
   send(waiting: WaitingGroups): void {
     const { active, express } = this.workers;
+    if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
-      const next = assign(waiting.heads(), active, express);
+      const heads = waiting.heads();
+      const hasBatch = heads.short?.batch !== undefined || heads.long?.batch !== undefined;
+      if (hasBatch && this.#stopsOne(heads, waiting)) continue;
+      const next = assign(heads, active, express);
       if (next === undefined) break;
       const { group, worker } = next;
       if (worker === 'crowded') {
@@ -78,11 +82,48 @@ export class Pool extends QueuedExecutor {
       // A worker that holds back shows that no worker is idle: a long group would find none either.
       if (worker.holdsBack(waiting.sizeBeside(group))) break;
       const isIdle = worker.loadUs === 0;
+      if (group.batch !== undefined) {
+        this.#sendTogether(group, worker, waiting);
+        continue;
+      }
       waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
       group.sendTo(worker.calls);
     }
     for (const worker of active) worker.calls.flush();
     express?.calls.flush();
+  }
+
+  /** Calls of a batch procedure run together: what waits is shared out among the workers that are idle. */
+  #sendTogether(head: CallGroup, worker: PoolWorker, waiting: WaitingGroups): void {
+    const { active, express } = this.workers;
+    const isExpress = worker === express;
+    const isIdle = worker.loadUs === 0;
+    let idle = 0;
+    for (const one of active) if (one.loadUs === 0 && one.mayRun(head)) idle++;
+    const share = Math.ceil(waiting.together(head) / Math.max(idle, 1));
+    const run = {
+      calls: Math.min(share, worker.freeSlots),
+      us: isExpress ? shortBoundUs : Number.POSITIVE_INFINITY,
+    };
+    const groups = waiting.takeTogether(head, run, (us) => (isExpress ? 0 : passUs(us, isIdle)));
+    worker.calls.sendTogether(groups);
+  }
+
+  /** Stops a head of a batch procedure that no worker may run now, so that others pass. Returns whether it did. */
+  #stopsOne({ short, long }: Heads<CallGroup>, waiting: WaitingGroups): boolean {
+    return this.#stops(short, waiting) || this.#stops(long, waiting);
+  }
+
+  #stops(head: CallGroup | undefined, waiting: WaitingGroups): boolean {
+    if (head?.batch === undefined || this.#mayRun(head)) return false;
+    waiting.stop(head);
+    return true;
+  }
+
+  #mayRun(head: CallGroup): boolean {
+    const { active, express } = this.workers;
+    if (active.some((worker) => worker.mayRun(head))) return true;
+    return express?.mayRun(head) === true && active.every(isTaken);
   }
 
   defer(act: () => void): void {
@@ -295,6 +336,7 @@ export class Pool extends QueuedExecutor {
 
   #kill(worker: PoolWorker, method: string): void {
     const ms = worker.runningAt(clockMs())?.ms;
+    this.waiting.runAlone([method]);
     void this.workers.killStuck(worker).then((detail) => this.#events.onKilled(method, ms, detail));
   }
 
@@ -306,6 +348,7 @@ export class Pool extends QueuedExecutor {
     }
     if (!worker.watchdog.isHung(now) || worker.hasStarted) return false;
     const suspects = worker.suspects();
+    this.waiting.runAlone(suspects.names);
     const why = 'it was held up outside of any call for longer than a call may run';
     void this.workers.killStuck(worker).then((seen) => {
       const detail = seen === undefined ? why : `${why}\n${seen}`;
@@ -316,7 +359,7 @@ export class Pool extends QueuedExecutor {
 }
 
 /** What the choice of a worker depends on in a group. */
-type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'>;
+type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> & Partial<Pick<CallGroup, 'batch'>>;
 
 /** How busy a worker is. */
 interface WorkerLoad {
@@ -363,6 +406,8 @@ interface Candidate<Group> extends WorkerLoad {
   readonly isHeldByLong: boolean;
   /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
   isCrowdedBy(group: Group): boolean;
+  /** Whether the worker has room for a run of the group's batch procedure. Asked only for such a group. */
+  mayRun?(group: Group): boolean;
 }
 
 /** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
@@ -398,13 +443,17 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
   if (group === undefined) return undefined;
   const placed = place(group, open);
   if (placed !== undefined || express === undefined) return placed;
-  if (!workers.every(({ freeSlots, isHeldByLong }) => freeSlots === 0 || isHeldByLong)) {
-    return undefined;
-  }
+  if (!workers.every(isTaken)) return undefined;
+  if (group.batch !== undefined && express.mayRun?.(group) !== true) return undefined;
   if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return undefined;
   return express.isHeldByLong || express.isCrowdedBy(group)
     ? undefined
     : { group, worker: express };
+}
+
+/** Whether a short call had to wait here for a long one. */
+function isTaken({ freeSlots, isHeldByLong }: Pick<PoolWorker, 'freeSlots' | 'isHeldByLong'>) {
+  return freeSlots === 0 || isHeldByLong;
 }
 
 /**
@@ -413,10 +462,11 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
  */
 function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   group: Group | undefined,
-  workers: readonly Worker[],
+  all: readonly Worker[],
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
-  const { nextUs, waiting } = group;
+  const { nextUs, waiting, batch } = group;
+  const workers = batch === undefined ? all : all.filter((one) => one.mayRun?.(group) === true);
   const worker = chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
   if (!worker.isCrowdedBy(group)) return { group, worker };

@@ -71,13 +71,15 @@ export class WorkerThreads {
     const ledger = new Ledger();
     const outbox = new Outbox();
     const abort = new AbortController();
-    const { modules, replica: options } = this.#options;
+    const { modules, group, broadcasts, replica: options } = this.#options;
     const task: ReplicaTask = {
       port: port2,
       ledger: ledger.buffer,
       outbox: outbox.buffer,
       modules,
       fingerprint,
+      group,
+      replays: broadcasts.replaysFor(group),
       aheadMs,
       options,
     };
@@ -211,7 +213,7 @@ export class WorkerThreads {
   }
 }
 
-/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/boundaries.test.ts sees a change. */
+/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/tampering.long.test.ts sees a change. */
 interface PiscinaThread {
   readonly worker: Worker;
   readonly port: MessagePort;

@@ -1,4 +1,5 @@
 import { clockMs } from '../base/clock.ts';
+import { messageOf } from '../base/message-of.ts';
 import { mostSuspects, type Suspects } from '../base/running-code.ts';
 import { startTimer } from '../base/timer.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
@@ -7,9 +8,11 @@ import {
   type CallGroup,
   frameBudgetUs,
   type QueuedCall,
+  type SentBatch,
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
+import type { BroadcastOutcome, BroadcastResult, BroadcastRun } from '../procedures/broadcast.ts';
 import type { LossReason } from '../protocol/errors.ts';
 import { Watchdog, WorkerCalls } from './calls.ts';
 import type {
@@ -31,8 +34,12 @@ const latenessUs = 60_000_000;
 /** Most of `gapUs`: what waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
 const longestGapUs = 50_000;
 
+/** Runs of a synchronous batch procedure at one worker: one that it runs, and one that it finds when that has ended. */
+const synchronousRuns = 2;
+
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 type FailedNotice = Extract<Notice, { readonly type: 'failed' }>;
+type BroadcastNotice = Extract<Notice, { readonly type: 'broadcast' }>;
 type LoadNotice = Extract<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
 
 /** The set that a worker belongs to: decides what becomes of it. */
@@ -80,6 +87,9 @@ export class PoolWorker {
   readonly #events: WorkerEvents;
   #isGarbled = false;
   #onAnswer: (() => void) | undefined;
+  /** What waits for the ends of broadcasts, by their numbers. */
+  readonly #broadcasts = new Map<number, (outcome: BroadcastOutcome) => void>();
+  #lastBroadcast = 0;
   /** Shared bytes that the thread may read until it has ended. */
   #unsettled: BodyLease[] = [];
 
@@ -222,6 +232,12 @@ export class PoolWorker {
     return left.isFull && group.calls.some(({ call }) => left.isFullOf(call.procedure.name));
   }
 
+  /** Whether one more run of a batch procedure may be here: of a synchronous one a second is sent ahead. */
+  mayRun({ procedure: { name, isAsync, batch } }: CallGroup): boolean {
+    const most = isAsync ? (batch?.parallel ?? 1) : synchronousRuns;
+    return this.calls.batchesOf(name) < most;
+  }
+
   /** How long until the call whose caller left first is given up, milliseconds. */
   crowdedForMs(now: number): number {
     const { oldest } = this.calls.orphans;
@@ -251,7 +267,7 @@ export class PoolWorker {
     const item = this.calls.of(ticket);
     const ended = item ?? this.calls.orphans.of(ticket);
     if (item !== undefined) this.calls.release(item);
-    else if (ended !== undefined) this.calls.orphans.remove(ended);
+    else if (ended !== undefined) this.calls.removeOrphan(ended);
     if (ended !== undefined) this.#answer(ended, code, micros, elapsed, reply);
     this.#owner.onCapacity();
   };
@@ -280,6 +296,15 @@ export class PoolWorker {
       case 'line':
         this.#events.onLine(notice.line);
         break;
+      case 'broadcast':
+        this.#send(notice);
+        break;
+      case 'broadcast-ended':
+        this.#endBroadcast(notice.number, notice);
+        break;
+      case 'broadcast-failed':
+        this.#events.onBroadcastFailed(notice.name, notice.detail);
+        break;
       case 'uncaught':
         this.#owner.onUncaught(notice.detail, notice.line);
         break;
@@ -305,6 +330,8 @@ export class PoolWorker {
     this.loading = undefined;
     // A worker that was given up has its replacement already, however its thread came to its end.
     const end = loading?.isUnwanted ? 'killed' : exit.end;
+    const gone = { ok: false, text: 'its thread ended before it answered' } as const;
+    for (const number of this.#broadcasts.keys()) this.#endBroadcast(number, gone);
     this.#owner.onEnd(this, { ...exit, end }, loading?.doing);
   }
 
@@ -312,6 +339,29 @@ export class PoolWorker {
   onGone(): void {
     for (const lease of this.#unsettled) lease.release();
     this.#unsettled = [];
+  }
+
+  /** Has the thread run a broadcast, once it has come to it. Never rejects. */
+  broadcast(run: BroadcastRun): Promise<BroadcastOutcome> {
+    const number = ++this.#lastBroadcast;
+    return new Promise((resolve) => {
+      this.#broadcasts.set(number, resolve);
+      this.thread.post({ type: 'broadcast', number, ...run });
+    });
+  }
+
+  #endBroadcast(number: number, outcome: BroadcastOutcome): void {
+    this.#broadcasts.get(number)?.(outcome);
+    this.#broadcasts.delete(number);
+  }
+
+  /** Code in the thread asks for a broadcast. */
+  #send({ number, ...request }: BroadcastNotice): void {
+    const answer = (results: BroadcastResult[] | { readonly error: string }): void =>
+      this.thread.post({ type: 'broadcast-results', number, results });
+    this.#options.broadcasts
+      .send(request)
+      .then(answer, (error: unknown) => answer({ error: messageOf(error) }));
   }
 
   #onLoadNotice(notice: LoadNotice): void {
@@ -360,7 +410,8 @@ export class PoolWorker {
     const longestUs = this.calls.timeoutOf(ended) * 1000 + latenessUs;
     const isOnTime = elapsedUs <= longestUs || ended.isAnswered;
     const isTimed = micros >= 0 && micros <= longestUs && elapsedUs >= 0 && isOnTime;
-    if (isTimed) ended.cost.record(micros);
+    if (isTimed && ended.batch === undefined) ended.cost.record(micros);
+    else if (isTimed) this.#learn(ended, ended.batch, micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
     const { id, sink } = ended.call;
@@ -368,6 +419,13 @@ export class PoolWorker {
     if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
       this.streams.enter(ended, sink, runUs);
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
+  }
+
+  /** A run of many calls counts once. @param micros how long it held the thread, divided by its calls */
+  #learn({ cost }: QueuedCall, batch: SentBatch | undefined, micros: number): void {
+    if (batch === undefined || batch.isTimed) return;
+    batch.isTimed = true;
+    cost.record(micros);
   }
 
   /** The worker sent something that no replica sends. Logged once: it may do so at each of its calls. */
@@ -384,7 +442,11 @@ export class PoolWorker {
     const running = this.calls.all[ledger.runningSlot];
     // If the thread was in no call's synchronous code, nobody can tell whose continuation it was.
     const isKnown = ledger.stretch !== undefined || running !== undefined;
-    this.#answerAll((item) => (isKnown && item !== running ? 'neighbour' : reason));
+    this.#answerAll((item) => {
+      const isOfRun =
+        item === running || (item.batch !== undefined && item.batch === running?.batch);
+      return isKnown && !isOfRun ? 'neighbour' : reason;
+    });
   }
 
   /** The service ends: answers all calls that are here with -32002, and ends the streams. */

@@ -92,6 +92,14 @@ export class WorkerSet implements WorkerOwner {
     return this.#spares.filter((worker) => !worker.isRetiring).length;
   }
 
+  /** The workers that a broadcast reaches: each that takes calls, or will take calls when it has loaded. */
+  get replicas(): PoolWorker[] {
+    return [...this.#living].filter((worker) => {
+      if (worker === this.#retiring && this.#teardown !== undefined) return false;
+      return this.all.includes(worker) || worker.loading?.isUnwanted === false;
+    });
+  }
+
   get loading(): PoolWorker[] {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }
@@ -157,6 +165,7 @@ export class WorkerSet implements WorkerOwner {
     const suspects = worker.suspects();
     if (!this.#give(worker)) return;
     this.#terminate(worker);
+    this.#waiting.runAlone(suspects.names);
     worker.lose('error');
     this.#events.onLost('error', detail, suspects);
   }
@@ -261,6 +270,7 @@ export class WorkerSet implements WorkerOwner {
     }
     this.#options.counters.deaths[exit.end]++;
     const suspects = worker.suspects();
+    this.#waiting.runAlone(suspects.names);
     const unstarted = worker.calls.takeBack();
     worker.lose(exit.end);
     this.#waiting.addBack(unstarted);

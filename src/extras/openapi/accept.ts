@@ -7,6 +7,8 @@ export const jsonType = 'application/json';
 /** Bytes of any kind. */
 export const octetsType = 'application/octet-stream';
 
+const problemType = 'application/problem+json';
+
 /** A media range of an Accept (RFC 9110, 12.5.1). */
 interface Range {
   /** In lower case: `image/png`, `image/*`, the range of all types. */
@@ -54,7 +56,8 @@ function rangesOf(accept: string | undefined): readonly Range[] {
     if (element === undefined) return anything;
     if (element.trim() !== '') ranges.push(rangeOf(element.toLowerCase()));
   }
-  return ranges;
+  // The type of errors alone says nothing of results: openapi-generator (Java) leaves out all types that are not JSON.
+  return ranges.every(({ type }) => type === problemType) ? anything : ranges;
 }
 
 /** @param element in lower case */
@@ -110,6 +113,7 @@ export type BodyKind = 'json' | 'bytes' | undefined;
 
 /** @param bytesParam of the operation; undefined: it has none */
 export function bodyKindOf(contentType: string, bytesParam: BytesParam | undefined): BodyKind {
+  if (contentType === jsonType) return 'json';
   const type = mediaTypeOf(contentType);
   if (type === undefined) return undefined;
   if (type === jsonType) return isJsonContentType(contentType) ? 'json' : undefined;

@@ -285,7 +285,7 @@ class OperationWriter {
   #errorResponses(): Record<string, ResponseObject> {
     const byStatus = new Map<number, [name: string, error: ErrorSchema][]>();
     for (const [name, error] of this.#errors) {
-      const status = this.#operation.errors.get(error.code)?.status ?? 422;
+      const status = this.#statusOf(error);
       byStatus.set(status, [...(byStatus.get(status) ?? []), [name, error]]);
     }
     const sorted = [...byStatus].sort(([a], [b]) => a - b);
@@ -307,9 +307,13 @@ class OperationWriter {
     if (this.#errors.length === 0) return undefined;
     const spelled = this.#errors.map(([name, error]) => {
       const data = error.data === undefined ? {} : { data: this.#spelling.of(error.data) };
-      return [name, { ...error, ...data }] as const;
+      return [name, { ...error, ...data, status: this.#statusOf(error) }] as const;
     });
     return Object.fromEntries(spelled);
+  }
+
+  #statusOf({ code }: ErrorSchema): number {
+    return this.#operation.errors.get(code)?.status ?? 422;
   }
 }
 

@@ -30,7 +30,7 @@ import { isBodyFault, type Json, toBytes, withBody, withMembers } from './body.t
 import { type Operation, Operations } from './operation.ts';
 import { Problems } from './problem.ts';
 import { readQuery } from './query.ts';
-import { answersBytes, resultAnswer, uncached } from './result.ts';
+import { answersBytes, resultAnswer } from './result.ts';
 import { eventFormat, HeadOfStream, headOfStream, wantsEvents } from './stream.ts';
 
 /** The operations of one state of the service. */
@@ -176,7 +176,7 @@ const errorName = '"error":';
  *     #answer   writes the reply as a result, as bytes, or as a problem
  */
 class ApiCall implements ApiExchange, ReplySink {
-  readonly lines = uncached;
+  readonly isUncached = true;
   readonly reword: (answer: Answer) => Answer;
   readonly #api: HttpApi;
   readonly #request: ApiRequest;
@@ -333,14 +333,13 @@ class ApiCall implements ApiExchange, ReplySink {
 
   /** The JSON-RPC request that this one stands for, or why it stands for none. */
   #callOf(
-    { procedure, params, others, bytesParam }: Operation,
+    { procedure, head, params, others, bytesParam }: Operation,
     body: Json,
     scope: RequestScope,
   ): Json | Answer {
     const { method, query } = this.#request;
     const { problems, options } = this.#api;
     const refused = (code: ErrorCode, reason: string): Answer => problems.of(400, code, { reason });
-    const head = `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`;
     // The request is a level, too.
     const maxDepth = options.maxDepth - 1;
     if (method === 'POST' && this.#bodyKind === 'json') {

@@ -14,6 +14,8 @@ import { isObject } from '../../core/protocol/body.ts';
 /** What the HTTP facade knows of one procedure. Its URL is the option `httpPath`, a slash and the procedure's name. */
 export interface Operation {
   readonly procedure: Procedure;
+  /** The JSON-RPC request of a call, up to its params. */
+  readonly head: string;
   /** It takes GET and HEAD beside POST: it changes nothing. */
   readonly isRead: boolean;
   /** The methods, as the header `allow` has them. */
@@ -156,6 +158,7 @@ function createOperation(procedure: Procedure, asksWho: boolean): Operation {
   const result = resultForm(returns === undefined ? {} : plainSchema(returns));
   return {
     procedure,
+    head: `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`,
     isRead,
     allow: isRead ? 'GET, HEAD, POST, OPTIONS' : 'POST, OPTIONS',
     params: kinds,

@@ -3,9 +3,8 @@ import { isErrorStatus } from '../../core/procedures/declarations.ts';
 import { isObject } from '../../core/protocol/body.ts';
 import { ErrorCode, type OverloadReason, standardErrorText } from '../../core/protocol/errors.ts';
 import { membersAt, readableText } from '../../core/protocol/exact.ts';
-import { type Answer, statusOfService } from '../../server/http/edge/answer.ts';
+import { type Answer, statusOfService, uncachedLines } from '../../server/http/edge/answer.ts';
 import { type Operation, statusOfCode } from './operation.ts';
-import { uncached } from './result.ts';
 
 /** Errors as problem documents (RFC 9457), with the statuses that caches, proxies and browsers understand. */
 
@@ -120,7 +119,11 @@ function problemText(
   return `{${members.join(',')}}`;
 }
 
-const problemLines: readonly string[] = ['content-type', 'application/problem+json', ...uncached];
+const problemLines: readonly string[] = [
+  'content-type',
+  'application/problem+json',
+  ...uncachedLines,
+];
 
 /** How the refusals of the HTTP edge begin. */
 const edgeError = '{"jsonrpc":"2.0","id":null,"error":';

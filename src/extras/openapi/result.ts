@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { returnsBytes } from '../../core/procedures/raw-bytes.ts';
-import { type BodyAnswer, bodyless, matchesEtag } from '../../server/http/edge/answer.ts';
+import {
+  type BodyAnswer,
+  bodyless,
+  matchesEtag,
+  uncachedLines,
+} from '../../server/http/edge/answer.ts';
 import type { ApiRequest } from '../../server/http/edge/http-options.ts';
 import { headerType, jsonType, mediaTypeOf, octetsType, preferredType } from './accept.ts';
 import { bytesFromJson, type Json } from './body.ts';
 import type { Operation, ResultForm } from './operation.ts';
-
-/** Of every answer that no cache may keep, and that no browser may take for another type than it says. */
-export const uncached: readonly string[] = [
-  'cache-control',
-  'no-store',
-  'x-content-type-options',
-  'nosniff',
-];
 
 /** Without these, HTML or SVG that a procedure returns as bytes would run as a page of this origin. */
 const sandboxed = ['content-security-policy', "default-src 'none'; sandbox"];
@@ -36,7 +33,7 @@ export interface ResultFacts {
  * The answer to a call that has a result.
  *
  * @param given the result: JSON, or bytes that a procedure of this process gave as they are
- * @returns JSON itself, if it has no headers but `uncached`: the server writes these at once; undefined: 204
+ * @returns JSON itself, if it has no headers but `uncachedLines`: the server writes these at once; undefined: 204
  */
 export function resultAnswer(
   given: { readonly json: Json } | { readonly bytes: Uint8Array },
@@ -53,7 +50,13 @@ export function resultAnswer(
   if (isJson && control === undefined && request.method !== 'HEAD') return body;
   const headers = ['content-type', type, ...(isJson ? [] : sandboxed), ...lines];
   if (control === undefined) {
-    return { status: 200, headers: [...headers, ...uncached], body, isOwn: true, close: false };
+    return {
+      status: 200,
+      headers: [...headers, ...uncachedLines],
+      body,
+      isOwn: true,
+      close: false,
+    };
   }
   const varied = form.kind === 'bytes' ? [...vary, 'accept'] : vary;
   const kept = ['cache-control', control];

@@ -10,9 +10,10 @@ interface Place {
   /** The component around it, up to the next object: only what is within arrays and unions of it. */
   readonly component: string | undefined;
   readonly isItem: boolean;
+  readonly isVariant: boolean;
 }
 
-const elsewhere: Place = { component: undefined, isItem: false };
+const elsewhere: Place = { component: undefined, isItem: false, isVariant: false };
 
 /**
  * Spells the schemas of a document so that generators for several languages read them. What can't be spelled for all of
@@ -67,7 +68,7 @@ export class Spelling {
   components(): Record<string, JsonSchema> {
     // To spell one may add others, which the loop then reaches.
     const entries = Array.from(this.#given, ([name, schema]) => {
-      const place = { component: name, isItem: false };
+      const place = { ...elsewhere, component: name };
       return [this.#nameOf(name), this.#at(schema, place)] as const;
     });
     return Object.fromEntries(entries);
@@ -100,9 +101,10 @@ export class Spelling {
     }
     let spelled = schema;
     for (const { is, spell } of shapes) if (is(spelled)) spelled = spell(spelled, this);
-    return mapPlain(spelled, (child, _segment, keyword) =>
+    const whole = mapPlain(spelled, (child, _segment, keyword) =>
       this.#at(child, placeWithin(place, keyword)),
     );
+    return typeof whole.const === 'boolean' && !place.isVariant ? spellBoolean(whole) : whole;
   }
 
   #closesCircle($ref: string, { component, isItem }: Place): boolean {
@@ -137,8 +139,10 @@ const membersOf = new Set([
 ]);
 
 function placeWithin({ component, isItem }: Place, keyword: string): Place {
-  if (component === undefined || membersOf.has(keyword)) return elsewhere;
-  return { component, isItem: isItem || keyword === 'items' || keyword === 'prefixItems' };
+  const isVariant = keyword === 'anyOf' || keyword === 'oneOf';
+  if (component === undefined || membersOf.has(keyword)) return { ...elsewhere, isVariant };
+  const isWithin = isItem || keyword === 'items' || keyword === 'prefixItems';
+  return { component, isItem: isWithin, isVariant };
 }
 
 /** Letters and digits: generators take all others out, and two names may then be the same. */
@@ -180,7 +184,10 @@ const shapes: readonly Shape[] = [
   {
     // A pattern that validators, which read it with the flag `u`, can't read.
     is: ({ pattern }) => typeof pattern === 'string' && !isUnicodePattern(pattern),
-    spell: ({ pattern: _pattern, ...schema }) => schema,
+    spell: ({ pattern, ...schema }) => {
+      const plain = withoutNeedlessEscapes(String(pattern));
+      return isUnicodePattern(plain) ? { ...schema, pattern: plain } : schema;
+    },
   },
   {
     // Literals. openapi-python-client makes a class of each `enum` in a union, openapi-zod-client reads no `const`.
@@ -253,6 +260,19 @@ function isUnicodePattern(pattern: string): boolean {
   }
 }
 
+/** With the flag `u` a sign that means nothing may not be escaped: `\-` becomes `-`, but for that of a class. */
+function withoutNeedlessEscapes(pattern: string): string {
+  let isInClass = false;
+  return pattern.replace(/\\(.)|[[\]]/gs, (whole, escaped?: string) => {
+    if (escaped === undefined) {
+      isInClass = whole === '[';
+      return whole;
+    }
+    const isNeeded = /[\w^$\\.*+?()[\]{}|/]/.test(escaped) || (isInClass && escaped === '-');
+    return isNeeded ? whole : escaped;
+  });
+}
+
 function spellTypes(schema: JsonSchema): JsonSchema {
   const types = listOf<string>(schema.type);
   // The literals say it all.
@@ -302,13 +322,26 @@ function literalPieces(values: readonly unknown[], declared?: string): JsonSchem
   if (type === 'object' || type === 'array') {
     return [known.length === 1 ? { const: first } : { enum: known }, ...ofNull];
   }
-  const shownType = type === 'number' && declared === 'integer' ? 'integer' : type;
-  if (known.length > 1) {
-    return [type === 'boolean' ? { type } : { type: shownType, enum: known }, ...ofNull];
+  // Go and Java have other types for numbers that may have a fraction.
+  const isInteger = declared === 'integer' || known.every(Number.isInteger);
+  const shownType = type === 'number' && isInteger ? 'integer' : type;
+  // `true` or null is an enum in Java, too, so it is told as any boolean or null.
+  if (known.length > 1 || (type === 'boolean' && ofNull.length > 0)) {
+    // openapi-python-client leaves out an operation with an enum of such numbers.
+    const isWider = type === 'boolean' || shownType === 'number';
+    return [isWider ? { type } : { type: shownType, enum: known }, ...ofNull];
   }
   // Both of a number break orval 8's zod output (TS2339); a string needs both for openapi-zod-client.
   const one = { type: shownType, const: first };
   return [type === 'string' ? { ...one, enum: [first] } : one, ...ofNull];
+}
+
+/**
+ * One boolean. openapi-generator (Java) makes an enum of it that does not compile, and without the type the code of ogen (Go)
+ * does not.
+ */
+function spellBoolean({ const: value, ...schema }: JsonSchema): JsonSchema {
+  return { ...schema, type: 'boolean', allOf: [{ const: value }] };
 }
 
 function spellUnion(schema: JsonSchema, spelling: Spelling): JsonSchema {

@@ -10,6 +10,7 @@ import type { Config } from '../../core/config/config.ts';
 import { coresHere, oneCoreNote } from '../../core/config/cores.ts';
 import type { Authenticator } from '../../core/dispatch/authenticate.ts';
 import type { Log } from '../../core/observe/log.ts';
+import type { BroadcastOptions, BroadcastResult } from '../../core/procedures/broadcast.ts';
 import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../../core/service/watch.ts';
@@ -295,6 +296,15 @@ export class RpcApp {
         refusedByShare: refused.byShare,
       };
     };
+  }
+
+  /** See {@link Dispatcher.broadcast}. */
+  broadcast(
+    name: string,
+    params?: unknown,
+    options?: BroadcastOptions,
+  ): Promise<BroadcastResult[]> {
+    return this.dispatcher.broadcast(name, params, options);
   }
 
   /** See {@link Dispatcher.reload}. */

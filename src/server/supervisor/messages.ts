@@ -215,6 +215,7 @@ const entries = {
     wait: isHistogram,
     run: isHistogram,
     duration: isHistogram,
+    batches: either(isUndefined, isHistogram),
   }),
   blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),
   places: shape({ procedure: isText, place: isText, cause: isText }),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
-import { turns } from '../../http/harness.ts';
+import { suiteLifetime } from '../../harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
 import { needs } from '../../servers.ts';
-import { carriers, deferred, type Served, serve } from './harness.ts';
+import { turns } from '../../turns.ts';
+import { carriers, deferred, type Served, serve } from './serve.ts';
 
 /** docs/protocol.md, "Who may call". */
 
@@ -44,15 +45,11 @@ function counting() {
 
 for (const carrier of carriers) {
   describe(`authenticate on ${carrier}`, needs(carrier), () => {
-    const ends: (() => unknown)[] = [];
+    const lifetime = suiteLifetime();
     let common: Served;
     let current: Authenticate = () => undefined;
     before(async () => {
-      const suite = { after: (end: () => unknown) => ends.push(end) };
-      common = await serve(suite, carrier, { authenticate: (asked) => current(asked) });
-    });
-    after(async () => {
-      for (const end of ends.toReversed()) await end();
+      common = await serve(lifetime, carrier, { authenticate: (asked) => current(asked) });
     });
     /** The service that these tests share, with a hook of the test. */
     const served = (authenticate: Authenticate): Served => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { json, post, rpc } from '../../http/raw-client.ts';
 import { needs } from '../../servers.ts';
-import { serve } from './harness.ts';
+import { serve } from './serve.ts';
 
 describe('authorize and context.auth', () => {
   for (const transport of ['uws', 'node'] as const) {

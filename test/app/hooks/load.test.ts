@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Dispatcher, RpcApp } from '../../../src/index.ts';
 import { loadHooks } from '../../../src/server/app/hooks.ts';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
-import { procedures } from './harness.ts';
+import { procedures } from './serve.ts';
 
 const byToken = fixture('app/hooks/by-token.ts');
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadHooks } from '../../../src/server/app/hooks.ts';
 import { fixture, startServer } from '../../cli/process.ts';
-import { procedures } from './harness.ts';
+import { procedures } from './serve.ts';
 
 describe('onCall of a hooks module', () => {
   test('is told of each call that tandem serves', async () => {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { Place } from '../../../src/core/base/place.ts';
 import { type Call, type CallObserver, unparsed } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import type { Fault } from '../../../src/core/procedures/fault.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
-import router from '../../fixtures/executors/procedures.ts';
+import { turn } from '../../turns.ts';
 import { Board } from './board.ts';
 import { Reader } from './reader.ts';
 import type { Opened, Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 export const maxReplyBytes = 2000;
 
@@ -23,6 +23,9 @@ export type Method =
   | 'untilAborted'
   | 'spin'
   | 'die';
+
+/** Those that take many calls at once, and tell of it. */
+export type BatchMethod = 'together' | 'harmful' | 'deadly' | 'oneRun' | 'linked' | 'bytes';
 
 /** Those that stream: they give so many values. */
 export type StreamMethod =
@@ -43,6 +46,7 @@ export interface Report {
   readonly waitUs: number;
   readonly runUs: number;
   readonly reply: Reply;
+  readonly together: number;
 }
 
 export interface CallOptions {
@@ -52,6 +56,8 @@ export interface CallOptions {
   readonly scope?: RequestScope;
   /** Its params come as text that nobody has parsed. */
   readonly isUnparsed?: boolean;
+  /** What a batch procedure does with it. */
+  readonly act?: string;
 }
 
 /** A stream that was asked for, and its reader. */
@@ -88,6 +94,9 @@ let tags = 0;
 export class Bench {
   readonly subject: Subject;
   readonly board = new Board();
+  readonly faults: Fault[] = [];
+  /** The runs of batch procedures, as they were reported: procedure and calls. */
+  readonly runs: (readonly [procedure: string, calls: number])[] = [];
   readonly #reports = new Map<Procedure, Report[]>();
   readonly #ends = new Map<Procedure, number[]>();
   readonly #onReport = new Map<Procedure, () => void>();
@@ -99,7 +108,11 @@ export class Bench {
 
   static async open(subject: Subject): Promise<Bench> {
     const bench = new Bench(subject);
-    bench.#opened = await subject.open({ observer: bench.#observer(), maxReplyBytes });
+    bench.#opened = await subject.open({
+      observer: bench.#observer(),
+      maxReplyBytes,
+      onFault: (fault) => bench.faults.push(fault),
+    });
     return bench;
   }
 
@@ -114,8 +127,13 @@ export class Bench {
     this.board.close();
   }
 
-  make(method: Method, options: CallOptions = {}): Sent {
-    return this.#make(method, {}, options);
+  make(method: Method | BatchMethod, { act, ...options }: CallOptions = {}): Sent {
+    return this.#make(method, act === undefined ? {} : { act }, options);
+  }
+
+  /** Hands calls over in one turn of the event loop. */
+  sendAll(method: BatchMethod, all: readonly CallOptions[]): Sent[] {
+    return all.map((options) => this.send(method, options));
   }
 
   /**
@@ -136,13 +154,13 @@ export class Bench {
     return { sent, reader };
   }
 
-  #make(method: Method | StreamMethod, own: object, options: CallOptions): Sent {
+  #make(method: Method | BatchMethod | StreamMethod, own: object, options: CallOptions): Sent {
     const tag = `t${tags++}`;
-    const known = tableOf(router).get(method);
+    const known = tableOf(this.subject.router).get(method);
     assert.ok(known !== undefined);
     // Of its own for each call: an executor may hold a call in another form, and keeps the procedure.
     const procedure = { ...known, timeoutMs: options.timeoutMs ?? known.timeoutMs };
-    const params = { tag, ...own };
+    const params = method === 'bytes' ? {} : { tag, ...own };
     const text = JSON.stringify(params);
     const isText = options.isUnparsed === true || this.opened.executor.takesUnparsed;
     return new Sent(tag, {
@@ -156,7 +174,7 @@ export class Bench {
     });
   }
 
-  send(method: Method, options: CallOptions = {}): Sent {
+  send(method: Method | BatchMethod, options: CallOptions = {}): Sent {
     const sent = this.make(method, options);
     this.hand([sent], () => [this.opened.executor.execute(sent.call)]);
     return sent;
@@ -223,14 +241,17 @@ export class Bench {
   #observer(): CallObserver {
     return {
       timing: 'all',
-      onCall: ({ procedure }, code, place, waitUs, runUs, reply) => {
+      onCall: ({ procedure }, code, place, waitUs, runUs, reply, together) => {
         const reports = this.#reports.get(procedure) ?? [];
-        reports.push({ code, place, waitUs, runUs, reply });
+        reports.push({ code, place, waitUs, runUs, reply, together });
         this.#reports.set(procedure, reports);
         this.#onReport.get(procedure)?.();
       },
       onStreamEnd: ({ procedure }, code) => {
         this.#ends.set(procedure, [...(this.#ends.get(procedure) ?? []), code]);
+      },
+      onHandlerBatch: (procedure, _place, calls) => {
+        this.runs.push([procedure, calls]);
       },
       onRefused: () => assert.fail('an executor is given calls only'),
     };

@@ -3,8 +3,8 @@ import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
+import { turn } from '../../turns.ts';
 import type { Opened, OpenOptions, Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 type Execute = Executor['execute'];
 type ExecuteInOrder = NonNullable<Executor['executeInOrder']>;

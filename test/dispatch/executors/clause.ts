@@ -17,3 +17,7 @@ export const stopsThreads = ({ stopsThreads: does }: Abilities): boolean => does
 export const streams = (abilities: Abilities): boolean => runs(abilities) && abilities.streams;
 export const streamsInThreads = (abilities: Abilities): boolean =>
   streams(abilities) && stopsThreads(abilities);
+/** Calls of theirs run together. */
+export const batches = (abilities: Abilities): boolean => runs(abilities) && abilities.batches;
+export const batchesInThreads = (abilities: Abilities): boolean =>
+  batches(abilities) && stopsThreads(abilities);

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { neverRan } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
+import { turn } from '../../turns.ts';
+import { batchClauses } from './batch-clauses.ts';
 import { Bench, type Method, type Sent } from './bench.ts';
 import { type Clause, runs, stopsThreads } from './clause.ts';
 import { codeOf, endsOnce, hasEndedOnce, isRefused } from './expect.ts';
 import { closesInTheMidst, deaths, mixes } from './generated.ts';
 import { streamClauses } from './stream-clauses.ts';
 import type { Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 /**
  * Milliseconds: the suite waits for such deadlines to pass, and for nothing else. A thread whose synchronous code takes longer is
@@ -246,6 +247,7 @@ const clauses: readonly Clause[] = [
     },
   },
   ...streamClauses,
+  ...batchClauses,
   {
     name: 'whatever is mixed, each call is answered once and reported once',
     check: mixes,

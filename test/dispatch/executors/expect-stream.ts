@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Outcome } from '../../../src/core/protocol/reply.ts';
+import { turn } from '../../turns.ts';
 import type { Bench, Streaming } from './bench.ts';
 import { endsOnce } from './expect.ts';
-import { turn } from './turn.ts';
 
 /** What holds for each stream at any time: nothing is missing, doubled or out of its place, and nothing follows its end. */
 export function assertInOrder({ reader }: Streaming): void {

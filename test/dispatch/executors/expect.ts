@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { neverRan } from '../../../src/core/dispatch/call.ts';
+import { turn } from '../../turns.ts';
 import { type Bench, maxReplyBytes, type Report, type Sent } from './bench.ts';
-import { turn } from './turn.ts';
 
 /** The code that a reply carries; 0: a result. */
 export function codeOf(sent: Sent): number {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { seed } from '../../seed.ts';
+import { turn } from '../../turns.ts';
 import { Bench, type Streaming, type StreamMethod } from './bench.ts';
 import { endsOnce } from './expect.ts';
 import { assertInOrder, streamEnds } from './expect-stream.ts';
 import type { Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 /** What a stream does, and the codes it may end with where nothing else interferes. */
 const kinds = {

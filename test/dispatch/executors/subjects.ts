@@ -14,26 +14,23 @@ import { type GoesToSink, goesToSink, type Reply } from '../../../src/core/proto
 import { PoolCounters } from '../../../src/core/workers/options.ts';
 import { Pool } from '../../../src/core/workers/pool.ts';
 import { fixture } from '../../files.ts';
-import router from '../../fixtures/executors/procedures.ts';
+import batched from '../../fixtures/executors/batched.ts';
+import procedures from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
+import { turn } from '../../turns.ts';
 import type { Subject } from './subject.ts';
-import { turn } from './turn.ts';
 
 /** No call of the suite comes near it, but for those that have a deadline of their own. */
 const timeoutMs = 600_000;
 
 export const inline: Subject = {
   name: 'inline',
-  abilities: { runs: true, stopsThreads: false, streams: true },
+  router: procedures,
+  abilities: { runs: true, stopsThreads: false, streams: true, batches: false },
   cases: { mixes: 60, closes: 30 },
-  open: async ({ observer, maxReplyBytes }) => {
+  open: async ({ observer, maxReplyBytes, onFault }) => {
     const deadlines = new DeadlineSweep();
-    const options = {
-      timeoutMs,
-      maxReplyBytes,
-      checkResults: 'refuse' as const,
-      onFault: () => {},
-    };
+    const options = { timeoutMs, maxReplyBytes, checkResults: 'refuse' as const, onFault };
     const streams = createStreams(deadlines, observer);
     const host = new InlineHost(options, deadlines, streams, new OrphanCounts(4096), observer);
     return {
@@ -51,6 +48,13 @@ export const inline: Subject = {
   },
 };
 
+export const inlineBatched: Subject = {
+  ...inline,
+  name: 'inline, calls together',
+  router: batched,
+  abilities: { ...inline.abilities, batches: true },
+};
+
 function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenStreams {
   const limits = { timeoutMs, maxStreamMs: 0 };
   return new OpenStreams(limits, deadlines, new Share<RequestScope>(10_000, oneCaller), observer);
@@ -59,16 +63,35 @@ function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenSt
 const nothing = (): void => {};
 
 export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 2 });
+export const poolBatched = poolSubject(
+  'pool, calls together',
+  undefined,
+  { mixes: 4, closes: 1 },
+  true,
+);
 /** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
+export const groupBatched = poolSubject(
+  'group, calls together',
+  'heavy',
+  { mixes: 25, closes: 6 },
+  true,
+);
 export const group = poolSubject('group', 'heavy', { mixes: 15, closes: 4 });
 
-function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['cases']): Subject {
+function poolSubject(
+  name: string,
+  ofGroup: string | undefined,
+  cases: Subject['cases'],
+  batches = false,
+): Subject {
+  const router = batches ? batched : procedures;
   return {
     name,
-    abilities: { runs: true, stopsThreads: true, streams: true },
+    router,
+    abilities: { runs: true, stopsThreads: true, streams: true, batches },
     cases,
-    open: async ({ observer, maxReplyBytes }) => {
-      const modules = [fixture('executors/procedures.ts')];
+    open: async ({ observer, maxReplyBytes, onFault }) => {
+      const modules = [fixture(`executors/${batches ? 'batched' : 'procedures'}.ts`)];
       const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
       const deadlines = new DeadlineSweep();
       const streams = createStreams(deadlines, observer);
@@ -91,6 +114,7 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
           maxCallsPerWorker: 0,
           maxWorkerMemory: 0,
           counters: new PoolCounters(),
+          broadcasts: { replaysFor: () => [], send: async () => [] },
           bodies: new BodyMemory(2 ** 26, 2 ** 24),
           streams,
           shares: { keyOf: () => '', weightOf: () => 1 },
@@ -98,9 +122,10 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
         },
         observer,
         {
-          onFault: nothing,
+          onFault,
           onLine: nothing,
           onGarbled: nothing,
+          onBroadcastFailed: nothing,
           onUncaught: nothing,
           onLost: nothing,
           onKilled: nothing,
@@ -155,7 +180,8 @@ function intoSinks(executor: Executor): Executor {
 
 export const closed: Subject = {
   name: 'closed',
-  abilities: { runs: false, stopsThreads: false, streams: false },
+  router: procedures,
+  abilities: { runs: false, stopsThreads: false, streams: false, batches: false },
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
     const streams = createStreams(new DeadlineSweep(), observer);

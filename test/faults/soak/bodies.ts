@@ -1,5 +1,5 @@
 import { orHang } from '../../or-hang.ts';
-import { type Plan, plan, readAnswer, toRequest } from '../harness.ts';
+import { type Plan, plan, readAnswer, toRequest } from '../plans.ts';
 import { isRefusal } from './caller.ts';
 import type { Tally } from './tally.ts';
 import { Upload } from './upload.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { orHang } from '../../or-hang.ts';
-import { type Ended, type Plan, readAnswer, toRequest } from '../harness.ts';
+import { type Ended, type Plan, readAnswer, toRequest } from '../plans.ts';
 import type { SoakRow, Tally } from './tally.ts';
 
 interface Answer {

@@ -1,4 +1,4 @@
-import { type Plan, plan } from '../harness.ts';
+import { type Plan, plan } from '../plans.ts';
 import { shuffle } from '../random.ts';
 
 /** Each fault, what its own call comes to, and the cause by which the server's log names a lost thread. */
@@ -45,7 +45,26 @@ export class Bag {
   }
 }
 
+/** A call of many that run together, one in so many of which takes their thread along. */
+const poisonEvery = 40;
+
+export function isAmongMany({ method }: Plan): boolean {
+  return method === 'among.many';
+}
+
+function planOfMany(random: () => number): Plan {
+  const roll = random();
+  if (roll < 0.3) return plan('later', { method: 'many.later' });
+  if (roll < 0.5) return plan('later', { method: 'in.many' });
+  if (roll < 0.6) return plan('fail', { method: 'many' });
+  if (roll < 0.8) return plan('echo', { method: 'many' });
+  const isPoison = random() < 1 / poisonEvery;
+  const kind = isPoison ? (random() < 0.5 ? 'reallyExit' : 'loop') : 'echo';
+  return plan(kind, { method: 'among.many' });
+}
+
 export function goodPlan(random: () => number): Plan {
+  if (random() < 0.4) return planOfMany(random);
   const roll = random();
   if (roll < 0.15) return plan('later', { method: 'long' });
   if (roll < 0.25) return plan('echo', { method: 'in.act' });
@@ -56,6 +75,11 @@ export function goodPlan(random: () => number): Plan {
 /** Whether a call may come to that, be it good or hostile. */
 export function isAllowed({ method, params: { kind } }: Plan, outcome: string): boolean {
   const fault = faultOf.get(method);
+  if (method === 'among.many') {
+    const isPoison = kind !== 'echo';
+    // A thread that is lost, or ended at the deadline, costs all that ran there together.
+    return ['-32001', '-32002 exit'].includes(outcome) || (outcome === 'ok' && !isPoison);
+  }
   // What waits is lost with its thread; nothing else is.
   const waits = kind === 'later' || kind === 'never' || kind === 'spinLater';
   if (waits && outcome === '-32002 neighbour') return true;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { orHang } from '../../or-hang.ts';
-import { plan, toRequest } from '../harness.ts';
+import { plan, toRequest } from '../plans.ts';
 import { Caller } from './caller.ts';
 import { pause } from './server.ts';
 import type { Streams } from './streams.ts';

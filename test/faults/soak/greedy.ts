@@ -1,4 +1,4 @@
-import { type Plan, plan, plans } from '../harness.ts';
+import { type Plan, plan, plans } from '../plans.ts';
 import { Caller } from './caller.ts';
 import { pause } from './server.ts';
 import type { Tally } from './tally.ts';

@@ -55,6 +55,7 @@ const titles: Readonly<Record<string, string>> = {
   socket: 'stream over WebSocket',
   'stream left': 'stream left by its reader (no end due)',
   'over socket': 'good calls over WebSocket',
+  'among many': 'calls run together, one in 40 of which takes their thread along',
   greedy: 'a greedy caller, 96 calls at once',
   polite: 'a polite caller beside it',
   'beside a flood': 'a polite caller beside a flood',

@@ -1,13 +1,13 @@
 import { mallocSettings } from '../../../src/server/supervisor/server-process.ts';
 import { Compiled, compiledTree } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
-import { type Plan, plan, plans } from '../harness.ts';
 import { MemoryTrend } from '../memory-trend.ts';
+import { type Plan, plan, plans } from '../plans.ts';
 import { pick, randomFrom } from '../random.ts';
 import { Bodies } from './bodies.ts';
 import { Caller } from './caller.ts';
 import { SteppedClock } from './clock.ts';
-import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults.ts';
+import { Bag, faultPlan, faults, goodPlan, isAllowed, isAmongMany, isHostile } from './faults.ts';
 import { Floods } from './floods.ts';
 import { Greedy } from './greedy.ts';
 import { Reloader } from './reloader.ts';
@@ -183,7 +183,15 @@ class Soak {
     const kinds = faults.map(({ kind }) => kind);
     const bodies = ['upload given up', 'large', 'large inline', 'held'];
     const clock = this.#clock === undefined ? [] : ['clock'];
-    const names = ['(good calls)', ...kinds, 'one of each', 'reload', 'edit', ...clock];
+    const names = [
+      '(good calls)',
+      'among many',
+      ...kinds,
+      'one of each',
+      'reload',
+      'edit',
+      ...clock,
+    ];
     const streams = ['events', 'socket', 'stream left', 'over socket'];
     const beside = ['greedy', 'polite', 'beside a flood', 'stream beside a flood'];
     for (const name of [...names, 'caller gone', ...bodies, ...streams, ...beside])
@@ -191,7 +199,9 @@ class Soak {
   }
 
   readonly #rowOf = (one: Plan): SoakRow =>
-    this.#tally.row(isHostile(one) ? one.params.kind : this.#phase);
+    this.#tally.row(
+      isHostile(one) ? one.params.kind : isAmongMany(one) ? 'among many' : this.#phase,
+    );
 
   /** All that disturbs, at once. */
   async #load(): Promise<void> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { orHang } from '../../or-hang.ts';
-import { type Plan, toRequest } from '../harness.ts';
+import { type Plan, toRequest } from '../plans.ts';
 import { pause } from './server.ts';
 import type { StreamMessage, StreamReader } from './stream-reader.ts';
 

@@ -1,4 +1,4 @@
-import { outcomeOf, type Plan } from '../harness.ts';
+import { outcomeOf, type Plan } from '../plans.ts';
 import type { SoakRow, Tally } from './tally.ts';
 
 /** A stream that is asked for. */

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { orHang } from '../../or-hang.ts';
-import { plan, readAnswer, toRequest } from '../harness.ts';
+import { plan, readAnswer, toRequest } from '../plans.ts';
 import { pick } from '../random.ts';
 import { pause } from './server.ts';
 import { SoakSocket } from './socket.ts';

@@ -1,4 +1,4 @@
-import type { Plan } from '../harness.ts';
+import type { Plan } from '../plans.ts';
 
 export interface SoakRow {
   readonly fault: string;

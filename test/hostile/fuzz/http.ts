@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { turns } from '../../http/harness.ts';
 import { header, post, type RawClient, type RawResponse } from '../../http/raw-client.ts';
 import { orHang } from '../../or-hang.ts';
 import { settled } from '../../protocol/case.ts';
 import { servers } from '../../servers.ts';
+import { turns } from '../../turns.ts';
 import { placedProcedures, referenceOf, withoutHints } from '../reference.ts';
 import { Target } from '../target.ts';
 import { bytesOf, type HttpCase, httpCase, writesOf } from './edits.ts';

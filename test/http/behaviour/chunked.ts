@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Start, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const maxBodyBytes = 1000;
 

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { type Start, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 function cancelled(scope: RequestScope): Promise<void> {
   return new Promise((resolve) => {

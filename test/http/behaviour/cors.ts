@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { header, post, type RawResponse, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const origins = ['https://a.example', 'http://localhost:3000'];
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { type Start, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 export function drain(start: Start): void {
   test('close() answers what is in flight and tells each connection to close', async (t) => {

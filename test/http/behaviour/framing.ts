@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { header, json, post, type RawClient, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const call = rpc('echo', 'x');
 /** Served only by a server that lost its place: it stands where the refused request's body is. */

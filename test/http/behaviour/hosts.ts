@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const allowedHosts = ['example.com', 'api.example.com:8443', '127.0.0.1', '[::1]', '[fe80::2]:80'];
 

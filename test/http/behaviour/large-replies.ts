@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
-import type { Start } from '../harness.ts';
 import { header, json, neverHeldLocally, post, rpc, socketPath } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const large = 20 * 1024 * 1024;
 const larger = 8 * 1024 * 1024;

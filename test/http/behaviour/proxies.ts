@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
 import type { AuthRequest } from '../../../src/index.ts';
-import type { Start } from '../harness.ts';
 import { post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const caller = { 'x-forwarded-for': '198.51.100.1, 203.0.113.5' };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { header, json, post, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 const call = rpc('echo', 'x');
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { json, post, type RawClient, rpc } from '../raw-client.ts';
-import type { StubService } from '../stub-service.ts';
+import type { Start, StubService } from '../stub-server.ts';
 
 const callers = 64;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Start } from '../harness.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 export function routes(start: Start): void {
   test('GET answers with the introspection document and its ETag', async (t) => {

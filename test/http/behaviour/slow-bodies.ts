@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Start, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { json, post, rpc } from '../raw-client.ts';
+import type { Start } from '../stub-server.ts';
 
 export function slowBodies(start: Start): void {
   test('a body that stalls is answered 408 at its deadline and closed, its memory given back, and others are served', async (t) => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEach } from '../../each-case.ts';
 import { formsOf, texts } from '../../texts.ts';
-import type { Running, Start } from '../harness.ts';
 import { post, type RawResponse, rpc } from '../raw-client.ts';
 import { opcodes, RawSocket } from '../socket/raw-socket.ts';
+import type { Running, Start } from '../stub-server.ts';
 
 const asText = (text: string) => text;
 

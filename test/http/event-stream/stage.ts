@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConfigOptions, Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
-import { recorder } from '../../service/harness.ts';
+import { recorder } from '../../harness.ts';
 import { type Listening, type Put, waysIn } from '../../transports/subjects/http.ts';
-import { defaults } from '../harness.ts';
+import { until } from '../../turns.ts';
 import { RawClient, rpc } from '../raw-client.ts';
+import { defaults } from '../stub-server.ts';
 import { EventClient } from './event-client.ts';
 
 export { rpc };
@@ -74,7 +74,7 @@ export class Stage {
 
   /** Resolves when so many generators have run their `finally` block. */
   async untilClosed(count = 1): Promise<void> {
-    while (this.closed.length < count) await nextTurn();
+    await until(() => this.closed.length >= count);
   }
 
   /** Ends the way in, which must not wait for anything, and the service: nothing is left that holds memory. */
@@ -85,7 +85,7 @@ export class Stage {
     assert.deepEqual(this.warnings, []);
     // A server of node:http is closed a moment before its last connection tells that it is.
     const { replyMemory, bodyMemory } = this.service;
-    while (replyMemory.stats().waiting + bodyMemory.stats().inUse > 0) await nextTurn();
+    await until(() => replyMemory.stats().waiting + bodyMemory.stats().inUse === 0);
   }
 }
 

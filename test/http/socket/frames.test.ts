@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { needs } from '../../servers.ts';
-import { starter, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { neverHeldLocally, rpc, socketPath } from '../raw-client.ts';
+import { starter } from '../stub-server.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
 
 const echo = rpc('echo', { text: 'é' });

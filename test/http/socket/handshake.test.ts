@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import type { AuthRequest } from '../../../src/index.ts';
 import { RpcError } from '../../../src/index.ts';
 import { needs } from '../../servers.ts';
-import { asking, starter } from '../harness.ts';
 import { header, json, type RawResponse, rpc } from '../raw-client.ts';
+import { asking, starter } from '../stub-server.ts';
 import { RawSocket, upgradeRequest } from './raw-socket.ts';
 
 /** An upgrade that is wrong in one way, and what it is answered with. */

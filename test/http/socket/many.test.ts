@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { needs } from '../../servers.ts';
-import { starter, turns } from '../harness.ts';
+import { turns } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
+import { starter } from '../stub-server.ts';
 import { frame, opcodes, RawSocket, upgradeRequest } from './raw-socket.ts';
 
 /** A socket of which nothing is kept here but what came last. */

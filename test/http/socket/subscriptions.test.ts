@@ -3,10 +3,10 @@ import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AppOptions, Router, RpcError, Type } from '../../../src/index.ts';
-import { serve } from '../../app/hooks/harness.ts';
+import { serve } from '../../app/hooks/serve.ts';
 import { needs } from '../../servers.ts';
 import { texts } from '../../texts.ts';
-import { turns } from '../harness.ts';
+import { until } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -298,7 +298,7 @@ for (const transport of ['uws', 'node'] as const) {
       await socket.ask(rpc('flood', { length: 10_000 }));
       socket.client.socket.pause();
       await stage.hasEnded(1);
-      while (app.dispatcher.metrics?.snapshot().gauges?.connections !== 0) await turns();
+      await until(() => app.dispatcher.metrics?.snapshot().gauges?.connections === 0);
     });
 
     test("the caller's time ends a stream", async (t) => {

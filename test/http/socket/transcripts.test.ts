@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Router, RpcError, Type } from '../../../src/index.ts';
-import { serve } from '../../app/hooks/harness.ts';
+import { serve } from '../../app/hooks/serve.ts';
 import { needs } from '../../servers.ts';
 import { RawSocket } from './raw-socket.ts';
 

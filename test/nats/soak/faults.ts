@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { resolveConfig } from '../../../src/core/config/config.ts';
-import { type Lifetime, until, untilReady } from '../apps.ts';
+import { until } from '../../turns.ts';
+import { type Lifetime, untilReady } from '../apps.ts';
 import { type Callers, type Counts, countsOf, type Ended, lanes, noAnswer } from '../callers.ts';
 import { FaultWorld, type MemberProcess } from '../fault-world.ts';
 import { flood } from '../flood.ts';

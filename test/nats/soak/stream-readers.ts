@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { createClient, RpcError } from '../../../src/client/index.ts';
 import { sse } from '../../../src/client/sse.ts';
-import { until } from '../apps.ts';
+import { until } from '../../turns.ts';
 import type { Ended } from '../callers.ts';
 
 interface Counted {

@@ -29,6 +29,7 @@ const events: WorkerEvents = {
   onLine: never,
   onFault: never,
   onGarbled: never,
+  onBroadcastFailed: never,
   onUncaught: never,
   onLost: never,
   onKilled: never,

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
-import { type AppOptions, Dispatcher, handleRequest, Router, RpcApp } from '../../../src/index.ts';
+import { type AppOptions, handleRequest, Router, RpcApp } from '../../../src/index.ts';
+import { startApp, TestService } from '../../harness.ts';
 import { needs } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
 
@@ -14,9 +15,7 @@ function routerOf(...names: string[]): Router {
 }
 
 async function serve(t: TestContext, options: AppOptions): Promise<string> {
-  const app = new RpcApp({ port: 0, logLevel: 'silent', ...options });
-  t.after(() => app.close());
-  return (await app.listen()).url;
+  return (await startApp(t, options)).url;
 }
 
 function post(url: string, body: unknown): Promise<Response> {
@@ -175,18 +174,15 @@ describe('rpc.discover', () => {
   test('counts towards the limit of a reply, and of a batch', async (t) => {
     const router = new Router();
     router.rpc({ name: 'wordy', placement: 'inline', doc: 'x'.repeat(40_000) }, () => 1);
-    const dispatcher = new Dispatcher({ router, maxReplyBytes: 100_000, logLevel: 'silent' });
-    t.after(() => dispatcher.close());
-    await dispatcher.ready();
+    const { dispatcher } = await TestService.start(t, { router, maxReplyBytes: 100_000 });
     const batch = Array.from({ length: 4 }, (_, id) => ({ ...discover, id }));
     const replies = (await dispatcher.dispatch(batch)) as { error?: { code: number } }[];
     assert.deepEqual(
       replies.map(({ error }) => error?.code),
       [undefined, undefined, -32004, -32004],
     );
-    const small = new Dispatcher({ router, maxReplyBytes: 10_000, logLevel: 'silent' });
-    t.after(() => small.close());
-    const { error } = (await small.dispatch(discover)) as { error: { code: number } };
+    const small = TestService.make(t, { router, maxReplyBytes: 10_000 });
+    const { error } = (await small.dispatcher.dispatch(discover)) as { error: { code: number } };
     assert.equal(error.code, -32004);
   });
 });

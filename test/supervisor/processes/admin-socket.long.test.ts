@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Answer, Stacks } from '../../../src/server/supervisor/admin/orders.ts';
 import { Running } from '../../cli/process.ts';
-import { CompiledCli, logged, logOf, service, until } from './cli.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { ask, Load, pids, where } from './load.ts';
 
 /** Orders to a running service: docs/operations.md, "Orders to a running service". */

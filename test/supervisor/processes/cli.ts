@@ -109,11 +109,6 @@ export async function logged(server: Running, message: RegExp, count = 1): Promi
   }
 }
 
-/** Resolves when the condition holds; what holds up a test for ever is ended by the runner. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 /** Whether a process runs: one that has ended may wait for long until somebody takes notice. */
 export function isAlive(pid: number): boolean {
   try {

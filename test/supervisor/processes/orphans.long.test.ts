@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { CompiledCli, isAlive, type Started, service, until } from './cli.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, isAlive, type Started, service } from './cli.ts';
 import { ask, where } from './load.ts';
 import { stickThread } from './stick-thread.ts';
 

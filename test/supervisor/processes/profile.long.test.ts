@@ -8,7 +8,8 @@ import { test } from 'node:test';
 import type { ProfileRow } from '../../../src/extras/insight/analysis.ts';
 import type { Answer } from '../../../src/server/supervisor/admin/orders.ts';
 import { Running } from '../../cli/process.ts';
-import { CompiledCli, service, until } from './cli.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, service } from './cli.ts';
 import { Load } from './load.ts';
 
 const cli = await CompiledCli.suite();

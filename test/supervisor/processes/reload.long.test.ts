@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../../modules/module-folder.ts';
-import { CompiledCli, isAlive, logged, logOf, type Started, until } from './cli.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, isAlive, logged, logOf, type Started } from './cli.ts';
 import { call, where } from './load.ts';
 
 const cli = await CompiledCli.suite();

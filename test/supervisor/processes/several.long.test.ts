@@ -7,7 +7,8 @@ import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../../modules/module-folder.ts';
 import { needs } from '../../servers.ts';
-import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, isAlive, logged, logOf, service } from './cli.ts';
 import {
   ask,
   call,

@@ -174,10 +174,27 @@ function procedureRows(now: Scrape, before: Scrape | undefined, rate: Rate): str
       showSeconds(quantile(duration, 0.99)),
       showSeconds(quantile(gained('tandem_call_wait_seconds_bucket'), 0.99)),
     ];
-    return [{ cells, total, calls: total - samplesIn(before).sum(callCounter) }];
+    const together = callsPerRun(samples, samplesIn(before));
+    return [{ cells, together, total, calls: total - samplesIn(before).sum(callCounter) }];
   });
   rows.sort((a, b) => b.calls - a.calls || b.total - a.total);
-  return [headings, ...rows.map(({ cells }) => cells)];
+  // A column that only a service with handler batches has.
+  const hasBatches = rows.some(({ together }) => together !== undefined);
+  const shown = [
+    { cells: headings, together: 'CALLS/RUN' },
+    ...rows.map(({ cells, together = '-' }) => ({ cells, together })),
+  ];
+  return shown.map(({ cells, together }) => (hasBatches ? [...cells, together] : cells));
+}
+
+/** Calls that a batch handler took at once, on average since the earlier scrape; undefined: it takes single calls. */
+function callsPerRun(now: Samples, before: Samples): string | undefined {
+  const name = 'tandem_handler_batch_calls';
+  const runs = now.sum(`${name}_count`);
+  if (runs === 0) return undefined;
+  const newRuns = runs - before.sum(`${name}_count`);
+  const newCalls = now.sum(`${name}_sum`) - before.sum(`${name}_sum`);
+  return newRuns > 0 ? (newCalls / newRuns).toFixed(1) : '-';
 }
 
 /** One line of a scrape. */

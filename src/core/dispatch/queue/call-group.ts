@@ -1,9 +1,39 @@
 import { clockMs } from '../../base/clock.ts';
+import type { BatchRules } from '../../procedures/batch.ts';
 import type { Procedure } from '../../procedures/types.ts';
 import type { Outcome, Reply, ReplySink } from '../../protocol/reply.ts';
 import type { BodyLease } from '../body-lease.ts';
 import { type Call, type CallEnding, neverRan, type Refusal } from '../call.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
+
+/** Calls of a batch procedure that a worker runs together, in one run of the handler. */
+export class SentBatch {
+  readonly procedure: Procedure;
+  /** Expected microseconds of all its calls. */
+  readonly expectedUs: number;
+  /**
+   * Whether it counts as long: it is in the way of short calls. undefined: its one call runs in order with others of its
+   * request. It counts for the load as they do, and not for what its procedure may run at a time.
+   */
+  readonly isLong: boolean | undefined;
+  /** Milliseconds that the run may take: what the call may that may take longest. */
+  timeoutMs = 0;
+  /** Calls that were sent and not taken back. */
+  size = 0;
+  /** Calls that the worker still has, those that nobody waits for among them. */
+  left = 0;
+  /** Whether the cost of its procedure has learned from this run, and whether the observer has been told. */
+  isTimed = false;
+  isReported = false;
+  /** Whether it counts no more for what its procedure may run at a time: its time is over. */
+  isOver = false;
+
+  constructor(procedure: Procedure, expectedUs: number, isLong?: boolean) {
+    this.procedure = procedure;
+    this.expectedUs = expectedUs;
+    this.isLong = isLong;
+  }
+}
 
 /** One call of a group: what it is expected to cost, where it is, and its answer. */
 export class QueuedCall {
@@ -22,6 +52,8 @@ export class QueuedCall {
   /** Whether the call was sent with a long group. */
   isOfLong = false;
   lease: BodyLease | undefined = undefined;
+  /** What it runs with; undefined: by itself. */
+  batch: SentBatch | undefined = undefined;
   /** When its signal was aborted, by `clockMs`; Infinity: the worker has told that it received the abort. */
   abortedAt: number | undefined = undefined;
   /** When the call began to run, by `clockMs`; undefined: no look at the ledger has seen it run. */
@@ -53,7 +85,8 @@ export class QueuedCall {
     if (this.isAnswered) return;
     this.isAnswered = true;
     const { ending } = this.group;
-    this.#end(ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs)));
+    const together = this.batch === undefined ? 0 : this.#together(this.batch, runUs);
+    this.#end(ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs), together));
   }
 
   /** Answers with an outcome of the main thread. The call has not run. */
@@ -68,12 +101,24 @@ export class QueuedCall {
     if (this.isAnswered) return;
     this.isAnswered = true;
     const { ending } = this.group;
-    this.#end(ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs)));
+    const together = this.batch === undefined ? 0 : this.#together(this.batch, runUs);
+    this.#end(ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs), together));
   }
 
   /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */
   forgetParams(): void {
     this.call = { ...this.call, params: undefined, source: undefined };
+  }
+
+  /** How many calls its handler ran for. The observer is told of the run with the first of them that ends. */
+  #together(batch: SentBatch, runUs: number): number {
+    if (runUs === neverRan) return 0;
+    if (!batch.isReported) {
+      batch.isReported = true;
+      const { observer, place } = this.group.ending;
+      observer?.onHandlerBatch?.(batch.procedure.name, place, batch.size);
+    }
+    return batch.size;
   }
 
   #end(reply: Reply): void {
@@ -150,6 +195,8 @@ export class CallGroup implements CancelListener {
   sentUntil = 0;
   /** By `clockMs`. */
   readonly arrivedAt: number;
+  /** How its call runs together with others; undefined: it does not. Calls in order run one by one. */
+  readonly batch: BatchRules | undefined;
   readonly #owner: CallGroupOwner;
   readonly #receiver: GroupReceiver;
   #answered = 0;
@@ -168,6 +215,7 @@ export class CallGroup implements CancelListener {
       item.group = this;
       item.index = index;
     }
+    this.batch = calls.length === 1 ? this.procedure.batch : undefined;
     this.scope.addListener(this);
     this.waitingSince = arrivedAt;
     this.arrivedAt = arrivedAt;

@@ -11,6 +11,9 @@ export const quantumUs = 1000;
  */
 const mostForStreamsUs = 50_000;
 
+/** The same of its calls that left in runs of other callers' calls. */
+const mostDebtUs = 50_000;
+
 /** A group in the line of its caller, linked both ways: a group that is answered meanwhile leaves without a search. */
 class LineNode implements WaitingPlace {
   readonly group: CallGroup;
@@ -52,9 +55,11 @@ class Line {
   first: LineNode | undefined = undefined;
   last: LineNode | undefined = undefined;
   /** What the caller may still send at its turn, expected microseconds. */
-  deficitUs = 0;
+  deficitUs: number;
   /** What it has paid for streams since its last group left. */
   #forStreamsUs = 0;
+  /** The same for calls that left in others' runs. */
+  #forRunsUs = 0;
   /** Neighbours in the round of callers. */
   previous: Line = this;
   next: Line = this;
@@ -62,6 +67,8 @@ class Line {
   constructor(queue: FairQueue, caller: QueuedCaller) {
     this.queue = queue;
     this.caller = caller;
+    this.deficitUs = -caller.debtUs;
+    caller.debtUs = 0;
   }
 
   /** The group that came last, apart from groups that a worker gave back. */
@@ -83,10 +90,21 @@ class Line {
     this.deficitUs -= due;
   }
 
+  /** A call of its caller has left in another caller's run. */
+  payForRun(us: number): void {
+    this.#forRunsUs += us;
+    this.deficitUs -= us;
+  }
+
   /** Its oldest group leaves at its turn. */
   pay(us: number): void {
     this.deficitUs -= us;
     this.#forStreamsUs = 0;
+  }
+
+  /** What it has taken in runs beyond its turns, microseconds. */
+  get debtUs(): number {
+    return Math.max(0, Math.min(-this.deficitUs, this.#forRunsUs, mostDebtUs));
   }
 
   /** Gives the caller the quanta of so many turns. */
@@ -154,6 +172,15 @@ export class FairQueue {
   /** The group that goes next; it stays here until `shift`. */
   peek(): CallGroup | undefined {
     return this.#next()?.group;
+  }
+
+  /** A group that waited elsewhere leaves with one that waited here: its caller pays as if it had waited here, too. */
+  payFor(group: CallGroup): void {
+    const caller = this.#callers.known(group);
+    if (caller === undefined) return;
+    const line = this.#lines.get(caller);
+    if (line !== undefined) line.payForRun(group.nextUs);
+    else caller.debtUs = Math.min(caller.debtUs + group.nextUs, mostDebtUs);
   }
 
   shift(): CallGroup | undefined {
@@ -233,6 +260,7 @@ export class FairQueue {
   #close(line: Line): void {
     this.#lines.delete(line.caller);
     line.caller.lines.delete(line);
+    line.caller.debtUs = Math.max(line.caller.debtUs, line.debtUs);
     if (line.next === line) {
       this.#turn = undefined;
       return;
@@ -264,6 +292,8 @@ interface QueuedCaller {
   calls: number;
   groups: number;
   workUs: number;
+  /** What it has taken in runs beyond its turns, and pays in its next line, microseconds. */
+  debtUs: number;
   readonly lines: Set<Line>;
 }
 
@@ -304,11 +334,17 @@ export class QueuedCallers {
       calls: 0,
       groups: 0,
       workUs: 0,
+      debtUs: 0,
       lines: new Set<Line>(),
     };
     this.#callers.set(key, caller);
     this.#weights += caller.weight;
     return caller;
+  }
+
+  /** The account of a group's caller; undefined: it has nothing else queued, and so nobody to share with. */
+  known({ scope }: CallGroup): QueuedCaller | undefined {
+    return this.#callers.size === 0 ? undefined : this.#callers.get(this.#shares.keyOf(scope));
   }
 
   /** A stream of a caller has had a worker for so long, microseconds: the caller pays for it, if it has anything queued. */
@@ -457,6 +493,11 @@ export class WaitingLine {
 
   shift(): CallGroup | undefined {
     return this.#shared.shift() ?? this.#arrivals.shift();
+  }
+
+  /** See `payFor` of FairQueue. */
+  payFor(group: CallGroup): void {
+    this.#shared.payFor(group);
   }
 
   share(): void {

@@ -2,6 +2,7 @@ import { clockMs } from '../../base/clock.ts';
 import type { Overload } from '../../base/overloads.ts';
 import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
+import type { BatchRules } from '../../procedures/batch.ts';
 import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
 import {
   type Call,
@@ -23,6 +24,7 @@ import {
   type GroupReceiver,
   isDue,
   QueuedCall,
+  SentBatch,
   shortBoundUs,
 } from './call-group.ts';
 import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
@@ -94,7 +96,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const refusal = this.#refusal(first.scope, now);
     if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
     return new Promise((resolve) => {
-      const items = calls.map((call) => this.#itemOf(call));
+      const items = calls.map((call) => this.#itemInOrder(call));
       this.#add(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
   }
@@ -126,6 +128,16 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   #add(items: readonly QueuedCall[], now: number, receiver: GroupReceiver): void {
     this.waiting.expect(items.length);
     this.waiting.add(new CallGroup(items, now, this, receiver));
+  }
+
+  /** A call that waits for the one before it: a batch of one. */
+  #itemInOrder(call: Call): QueuedCall {
+    const item = this.#itemOf(call);
+    const { procedure } = call;
+    if (procedure.batch !== undefined) {
+      item.batch = new SentBatch(procedure, item.expectedUs);
+    }
+    return item;
   }
 
   #itemOf(call: Call): QueuedCall {
@@ -178,6 +190,10 @@ export class WaitingGroups {
   readonly #limited = new Map<string, Limit>();
   /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
+  /** Batch procedures whose calls have waited: those that wait behind the first of them. */
+  readonly #batches: BatchLine[] = [];
+  /** Those of them that wait aside: see `stop`. */
+  #stopped = 0;
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
@@ -193,12 +209,17 @@ export class WaitingGroups {
 
   /** Calls that wait. */
   get size(): number {
-    return this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
+    let calls = this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
+    for (let i = 0; i < this.#batches.length; i++) {
+      calls += (this.#batches[i] as BatchLine).behind.unsharedCalls;
+    }
+    return calls;
   }
 
   /** Whether any group could go to a worker. */
   get hasNext(): boolean {
-    return this.#short.size > 0 || this.#long.size > 0;
+    if (this.#short.size > 0 || this.#long.size > 0) return true;
+    return this.#batches.length > 0 && this.#batches.some(({ behind }) => behind.size > 0);
   }
 
   /** Before so many calls come: if one turn of the event loop brings far too many, it refuses groups at once. */
@@ -211,7 +232,12 @@ export class WaitingGroups {
   }
 
   add(group: CallGroup): void {
-    this.#classify(group).add(group);
+    const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
+    if (line?.head !== undefined || line?.isStopped === true) line.behind.add(group);
+    else {
+      if (line !== undefined) line.head = group;
+      this.#classify(group).add(group);
+    }
     this.plan();
   }
 
@@ -230,7 +256,12 @@ export class WaitingGroups {
     // The answers of a lost worker's calls may have put the group back already.
     if (group.state !== 'held' || group.isDone || !group.mayGoOn) return false;
     group.state = 'queued';
-    this.#classify(group).addBack(group);
+    const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
+    if (line?.head !== undefined || line?.isStopped === true) line.behind.addBack(group);
+    else {
+      if (line !== undefined) line.head = group;
+      this.#classify(group).addBack(group);
+    }
     this.plan();
     return true;
   }
@@ -252,6 +283,7 @@ export class WaitingGroups {
   /** Refuses the calls of a group that are at no worker. */
   refuse(group: CallGroup, refusal: Refusal): void {
     group.queue?.drop(group);
+    if (group.batch !== undefined) this.#replaceHead(group);
     // Not `held`: the answers below must not put the group back.
     group.state = 'sent';
     for (let i = group.next; i < group.calls.length; i++) {
@@ -286,8 +318,10 @@ export class WaitingGroups {
     else this.#owner.defer(this.#send);
   }
 
+  /** Calls that wait in the same line, and those that would go along with the group. */
   sizeBeside(group: CallGroup): number {
-    return this.#lineOf(group).size;
+    const behind = group.batch === undefined ? 0 : this.#batchLineOf(group).behind.size;
+    return this.#lineOf(group).size + behind;
   }
 
   /** The next group of each line that may go to a worker now. The groups stay here until `take`. */
@@ -309,6 +343,106 @@ export class WaitingGroups {
     else this.#passedUs = 0;
     this.#lineOf(group).shift();
     this.#enter(group);
+  }
+
+  /**
+   * As `take`, for a group of a batch procedure: others go along and run together with it. Who goes along, the fair line of the
+   * procedure says, and each caller pays for its own.
+   *
+   * @param run bounds of the run: calls, and expected microseconds of all together; one call goes in any case
+   * @param passedUs called with the expected microseconds of all: see `passUs`
+   * @returns the group itself first
+   */
+  takeTogether(
+    head: CallGroup,
+    run: { readonly calls: number; readonly us: number },
+    passedUs: (us: number) => number,
+  ): readonly CallGroup[] {
+    const line = this.#batchLineOf(head);
+    const beside = this.#lineOf(head);
+    beside.shift();
+    const most = line.isAlone ? 1 : Math.min(line.rules.max, run.calls);
+    const groups = [head];
+    let sumUs = head.nextUs;
+    while (groups.length < most) {
+      const next = line.behind.peek();
+      if (next === undefined || sumUs + next.nextUs > run.us) break;
+      line.behind.shift();
+      beside.payFor(next);
+      sumUs += next.nextUs;
+      groups.push(next);
+    }
+    if (head.isShort) this.#passedUs += passedUs(sumUs);
+    else this.#passedUs = 0;
+    this.#replaceHead(head);
+    return groups;
+  }
+
+  /** Calls that wait and could run together with this group, itself among them. */
+  together(head: CallGroup): number {
+    return 1 + this.#batchLineOf(head).behind.size;
+  }
+
+  /** No worker may run the procedure of this head now: its calls wait aside, and others pass. */
+  stop(head: CallGroup): void {
+    const line = this.#batchLineOf(head);
+    line.head = undefined;
+    line.isStopped = true;
+    this.#stopped++;
+    head.queue?.drop(head);
+    line.behind.addBack(head);
+  }
+
+  /** Whether calls wait aside since no worker may run their procedure. */
+  get hasStopped(): boolean {
+    return this.#stopped > 0;
+  }
+
+  /** Puts those back in line whose procedure may run again. @param mayGo asked with the first call of each */
+  resume(mayGo: (head: CallGroup) => boolean): void {
+    for (const line of this.#batches) {
+      if (!line.isStopped) continue;
+      const next = line.behind.peek();
+      if (next !== undefined && !mayGo(next)) continue;
+      line.isStopped = false;
+      this.#stopped--;
+      this.#nextHead(line);
+    }
+  }
+
+  /** A thread was lost with these procedures: those of them that run many calls at once run them one by one for a while. */
+  runAlone(procedures: readonly string[]): void {
+    for (const line of this.#batches) {
+      if (procedures.includes(line.name)) line.aloneUntil = clockMs() + aloneMs;
+    }
+  }
+
+  /** A head leaves, or is answered: the next call of its procedure stands in line. */
+  #replaceHead(head: CallGroup): void {
+    const line = this.#batchLineOf(head);
+    if (line.head !== head) return;
+    line.head = undefined;
+    this.#nextHead(line);
+  }
+
+  #nextHead(line: BatchLine): void {
+    const next = line.behind.shift();
+    if (next === undefined) return;
+    line.head = next;
+    const beside = this.#classify(next);
+    // Behind what has come by now, unless there is so much that callers share: then it stands by its age.
+    if (next.isReturned) beside.addBack(next);
+    else beside.add(next);
+  }
+
+  #batchLineOf({ procedure: { name, batch } }: CallGroup): BatchLine {
+    let line = this.#batches.find((one) => one.name === name);
+    if (line === undefined) {
+      if (batch === undefined) throw new Error(`${name} takes single calls`);
+      line = new BatchLine(name, batch, this.#callers);
+      this.#batches.push(line);
+    }
+    return line;
   }
 
   /**
@@ -355,6 +489,7 @@ export class WaitingGroups {
     while (this.#newcomers > this.#limits.maxQueue) {
       this.#short.share();
       this.#long.share();
+      for (const { behind } of this.#batches) behind.share();
       const group = this.#callers.newestOfLongest();
       if (group === undefined) return;
       this.refuse(group, this.#overload(group, 'queue'));
@@ -363,7 +498,8 @@ export class WaitingGroups {
 
   #overload(group: CallGroup, overload: Overload): Refusal {
     // What leaves before all groups of this group's caller have left.
-    const queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+    let queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+    for (const { behind } of this.#batches) queuedUs += behind.unsharedUs;
     return overloaded(overload, this.#owner.busyForMs(queuedUs));
   }
 
@@ -371,7 +507,8 @@ export class WaitingGroups {
   get #all(): CallGroup[] {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
     const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
-    return [...this.#short.all, ...this.#long.all, ...limited, ...parked];
+    const behind = this.#batches.flatMap((line) => line.behind.all);
+    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -418,6 +555,33 @@ export class WaitingGroups {
       this.#limited.set(name, limit);
     }
     return limit;
+  }
+}
+
+/** How long a procedure with which a thread was lost runs its calls one by one, milliseconds: one of them may do it again. */
+const aloneMs = 10_000;
+
+/**
+ * Calls of one batch procedure. The first of them, its head, stands in line with all other groups; the others wait here, and go
+ * along with the head as far as they fit into its run.
+ */
+class BatchLine {
+  readonly name: string;
+  readonly rules: BatchRules;
+  readonly behind: WaitingLine;
+  head: CallGroup | undefined;
+  /** No worker may take a run now: all calls wait here. */
+  isStopped = false;
+  aloneUntil = 0;
+
+  constructor(name: string, rules: BatchRules, callers: QueuedCallers) {
+    this.name = name;
+    this.rules = rules;
+    this.behind = new WaitingLine(callers);
+  }
+
+  get isAlone(): boolean {
+    return this.aloneUntil > 0 && clockMs() < this.aloneUntil;
   }
 }
 

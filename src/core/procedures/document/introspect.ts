@@ -110,8 +110,10 @@ export function getRegistrySchema(router: AnyRouter): RegistrySchema {
  * A hash of everything that callers and placement see of a router, and of what runs before its handlers. The
  * replicas of one module must have equal fingerprints: a middleware or an `authorize` that only this thread has would
  * let every call of a worker pass. The order of registration doesn't count.
+ *
+ * @param broadcasts the names of the modules' broadcasts
  */
-export function fingerprint(router: AnyRouter): string {
+export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = []): string {
   const sources = new Map<unknown, string>();
   const sourceOf = ({ kind, run }: Link): readonly string[] => {
     const text = (): string => hashOf(Function.prototype.toString.call(run));
@@ -125,7 +127,7 @@ export function fingerprint(router: AnyRouter): string {
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      const { tool = null, httpApi = null, cache = null } = procedure;
+      const { tool = null, httpApi = null, cache = null, batch } = procedure;
       return [
         schema,
         placement,
@@ -137,9 +139,10 @@ export function fingerprint(router: AnyRouter): string {
         tool,
         httpApi,
         cache,
+        batch === undefined ? null : [batch.max, batch.parallel],
       ];
     });
-  return hashOf(JSON.stringify(facts));
+  return hashOf(JSON.stringify([...facts, ...broadcasts.toSorted()]));
 }
 
 function hashOf(text: string): string {
@@ -255,6 +258,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
     // The process that runs it bounds how many run.
     maxConcurrency: undefined,
+    // The process that runs it gathers its calls.
+    batch: undefined,
     bindParams: notHere,
     result: undefined,
     stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },

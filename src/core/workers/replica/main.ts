@@ -3,7 +3,9 @@ import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
 import { LineLimiter } from '../../base/line-limiter.ts';
+import { placeOfGroup } from '../../base/place.ts';
 import { enterReplica, ProcessExit } from '../../base/thread-role.ts';
+import { mayRunAt } from '../../dispatch/placement.ts';
 import { toRemoteSpan } from '../../dispatch/trace.ts';
 import { type LoadStage, summaryWithPlace } from '../../modules/load-error.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
@@ -11,6 +13,7 @@ import { fingerprint } from '../../procedures/document/introspect.ts';
 import { describe } from '../../procedures/fault.ts';
 import { tableOf } from '../../procedures/router.ts';
 import { trustPatterns } from '../../procedures/schema/patterns.ts';
+import type { Procedure } from '../../procedures/types.ts';
 import { answerForCodePlaces } from '../code-places.ts';
 import { Ledger } from '../wire/ledger.ts';
 import {
@@ -20,6 +23,7 @@ import {
   type ReplicaTask,
   type ToReplica,
 } from '../wire/messages.ts';
+import { ReplicaBroadcasts } from './broadcasts.ts';
 import { Replica, type RunTraced } from './replica.ts';
 
 /** Errors outside of calls in a second that the log is given in full. */
@@ -41,13 +45,16 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   guardThread(onUncaught);
   let modules: LoadedModules;
   let loaded: LoadedReplica;
+  let broadcasts: ReplicaBroadcasts;
   let runTraced: RunTraced | undefined;
   try {
     // Loaded before the modules, so that a tracer provider that a module registers finds it there.
     if (task.options.tracing) runTraced = await loadRunTraced();
-    ({ modules, loaded } = await loadReplica(task, (stage) =>
-      sender.notify({ type: 'stage', stage }),
-    ));
+    const onStage = (stage: LoadStage): void => sender.notify({ type: 'stage', stage });
+    const onBroadcastFailed = (name: string, detail: string): void =>
+      sender.notify({ type: 'broadcast-failed', name, detail });
+    ({ modules, loaded } = await loadReplica(task, onStage, onBroadcastFailed));
+    broadcasts = new ReplicaBroadcasts(sender, modules.broadcasts, onBroadcastFailed);
   } catch (error) {
     const message = error instanceof Error ? error.message : describe(error);
     sender.notify({
@@ -62,13 +69,18 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   const table = tableOf(modules.router);
   answerForCodePlaces(() => Array.from(table.values(), ({ name, handler }) => [name, handler]));
   const behindMs = aheadMs - task.aheadMs;
-  const replica = new Replica(sender, ledger, table, task.options, behindMs, runTraced);
+  const replica = new Replica(sender, ledger, table, task.options, behindMs, {
+    runTraced,
+    broadcast: broadcasts.ask,
+  });
   const ending = new Promise<'close' | 'retire'>((resolve) => {
     const take = (message: ToReplica): void => {
       if (message.type === 'frame') replica.run(message);
       else if (message.type === 'abort') replica.abort(message);
       else if (message.type === 'probe') sender.notify({ type: 'idle', lastTicket: -1 });
       else if (message.type === 'close' || message.type === 'retire') resolve(message.type);
+      else if (message.type === 'broadcast' || message.type === 'broadcast-results')
+        broadcasts.obey(message);
       else replica.streams.obey(message);
     };
     port.on('message', (message: ToReplica) => {
@@ -110,19 +122,24 @@ function systemThread(): number {
 async function loadReplica(
   task: ReplicaTask,
   onStage: (stage: LoadStage) => void,
+  onBroadcastFailed: (name: string, detail: string) => void,
 ): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
   // The main thread checks the patterns of the same schemas before any call comes.
   trustPatterns();
   const isFirst = task.fingerprint === undefined;
   const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: isFirst });
-  const own = fingerprint(modules.router);
+  const own = fingerprint(modules.router, modules.broadcasts.names);
   if (!isFirst && own !== task.fingerprint) {
     throw new Error(
-      `the modules registered other procedures, or other middleware, in this worker than in the main thread (${task.modules.join(', ')}): ` +
+      `the modules registered other procedures, or other middleware, in this worker than in the main thread (${task.modules.join(', ')}), or export other broadcasts: ` +
         'registration must not depend on the thread, the time or chance',
     );
   }
-  await modules.setup({ onStage });
+  const { group, replays } = task;
+  const place = placeOfGroup(group);
+  const runs = (procedure: Procedure): boolean => mayRunAt(place, procedure);
+  const thread = { group, isMainThread: false, runs, replays, onBroadcastFailed };
+  await modules.setup(thread, { onStage });
   return { modules, loaded: { fingerprint: own, files: isFirst ? modules.files : undefined } };
 }
 

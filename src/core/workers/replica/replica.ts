@@ -9,9 +9,22 @@ import {
   ranBy,
   StreamRun,
 } from '../../dispatch/streams/stream-run.ts';
+import {
+  type BatchCall,
+  BatchGatherer,
+  runAlone,
+  runTogether,
+} from '../../procedures/batch-run.ts';
+import type { Broadcast } from '../../procedures/broadcast.ts';
 import { CallLines } from '../../procedures/context.ts';
 import { describe, toErrorOutcome } from '../../procedures/fault.ts';
-import { capped, type InvokeOptions, invoke, sourceOf } from '../../procedures/invoke.ts';
+import {
+  capped,
+  type InvokeOptions,
+  invoke,
+  invokeTogether,
+  sourceOf,
+} from '../../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../../procedures/lazy-context.ts';
 import type { Procedure } from '../../procedures/types.ts';
 import { isInvalid, verified } from '../../protocol/body.ts';
@@ -38,10 +51,25 @@ const memoryCheckMs = 100;
 /** Runs a handler with the span of its call as the current span. The main thread began that span. */
 export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
 
+/** What the thread of a replica has for its calls. */
+interface ReplicaHost {
+  readonly runTraced?: RunTraced | undefined;
+  readonly broadcast?: Broadcast | undefined;
+}
+
 interface Finished {
   readonly code: number;
   /** JSON text, or its bytes; '' for a notification. */
   readonly reply: string | ReplyBytes;
+}
+
+/** A call that runs together with others. */
+interface StartedCall {
+  readonly entry: FrameEntry;
+  context: LazyContext | undefined;
+  finished: Finished | Promise<Finished> | undefined;
+  /** Set once the call waits. */
+  settle?: (finished: Finished) => void;
 }
 
 /** The worker's side of the pool: runs the calls of the frames it gets and posts each result as it ends. */
@@ -62,6 +90,10 @@ export class Replica {
   #memoryCheckedAt = 0;
   /** Contexts of the calls that wait, by ticket, so that an abort finds them. */
   readonly #waiting = new Map<number, LazyContext>();
+  /** Takes the calls of a batch that is about to run; undefined: none is. */
+  #together: BatchCall[] | undefined;
+  /** Calls of batch procedures that came to their handlers after a wait, by procedure. */
+  readonly #gatherers = new Map<string, BatchGatherer>();
 
   /** @param behindMs how far the main thread's `clockMs` is ahead of this thread's */
   constructor(
@@ -70,7 +102,7 @@ export class Replica {
     table: ReadonlyMap<string, Procedure>,
     options: ReplicaOptions,
     behindMs: number,
-    runTraced?: RunTraced,
+    { runTraced, broadcast }: ReplicaHost = {},
   ) {
     this.#sender = sender;
     this.#ledger = ledger;
@@ -89,6 +121,8 @@ export class Replica {
     this.#host = {
       lines: new CallLines((line) => sender.notify({ type: 'line', line })),
       isCancelled: (ticket) => ledger.isCancelled(ticket),
+      broadcast,
+      join: (params, context) => this.#join(params, context),
     };
     this.#invokeOptions = {
       checkResults: options.checkResults,
@@ -109,8 +143,13 @@ export class Replica {
     let waits = false;
     for (let start = 0; start < entries.length; ) {
       let end = start + 1;
-      while (entries[end]?.follows === true) end++;
-      if (this.#runChain(entries, start, end) !== undefined) waits = true;
+      if (entries[end]?.joins === true) {
+        while (entries[end]?.joins === true) end++;
+        if (this.#runBatch(entries, start, end)) waits = true;
+      } else {
+        while (entries[end]?.follows === true) end++;
+        if (this.#runChain(entries, start, end) !== undefined) waits = true;
+      }
       start = end;
     }
     this.#sender.flush();
@@ -165,16 +204,132 @@ export class Replica {
       this.#sender.result(ended, ticket, finished.code, micros, micros, finished.reply);
       return undefined;
     }
-    const settle = ({ code, reply }: Finished): void => {
-      // A call holds the thread a second time where a synchronous handler runs after an asynchronous `authorize`.
-      const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
-      this.#waiting.delete(ticket);
-      const settled = clockMs();
-      const elapsedUs = (settled - began) * 1000;
-      this.#sender.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+    const settle = (ended: Finished): void => {
+      this.#settle(entry, ended, began, micros);
       this.#sender.flush();
     };
     return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
+  }
+
+  /** A call that has waited has ended. `flush` must follow. */
+  #settle({ ticket }: FrameEntry, { code, reply }: Finished, began: number, micros: number): void {
+    // A call holds the thread a second time where a synchronous handler runs after an asynchronous `authorize`.
+    const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
+    this.#waiting.delete(ticket);
+    const settled = clockMs();
+    const elapsedUs = (settled - began) * 1000;
+    this.#sender.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+  }
+
+  /** Runs a handler once for calls that were sent to run together. Returns whether any of them waits. */
+  #runBatch(entries: readonly FrameEntry[], start: number, end: number): boolean {
+    const began = clockMs();
+    this.#sender.flushBefore((entries[start] as FrameEntry).isShort, began);
+    const started: StartedCall[] = [];
+    const together: BatchCall[] = [];
+    this.#together = together;
+    for (let at = start; at < end; at++) {
+      const entry = entries[at] as FrameEntry;
+      // Each call is taken back by itself.
+      if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) continue;
+      const call: StartedCall = { entry, context: undefined, finished: undefined };
+      started[started.length] = call;
+      try {
+        this.#begin(call, began, together);
+      } catch (error) {
+        call.finished = this.#failed(entry, error);
+      }
+    }
+    this.#together = undefined;
+    const pending = together.length === 0 ? undefined : runTogether(together);
+    this.#ledger.leave();
+    const ended = clockMs();
+    const elapsedUs = (ended - began) * 1000;
+    const micros = elapsedUs / started.length;
+    let waits = false;
+    for (const call of started) {
+      const { entry, finished, context } = call;
+      if (finished !== undefined && !(finished instanceof Promise)) {
+        this.#sender.result(ended, entry.ticket, finished.code, micros, elapsedUs, finished.reply);
+        continue;
+      }
+      waits = true;
+      if (context !== undefined) this.#waiting.set(entry.ticket, context);
+      const settle = (settled: Finished): void => this.#settle(entry, settled, began, micros);
+      call.settle = settle;
+      const settleAlone = (settled: Finished): void => {
+        settle(settled);
+        this.#sender.flush();
+      };
+      const fail = (error: unknown): void => settleAlone(this.#failed(entry, error));
+      if (finished !== undefined) void finished.then(settleAlone, fail);
+    }
+    if (pending !== undefined) void pending.then(() => this.#sender.flush());
+    return waits;
+  }
+
+  /** Validates a call and gives it to `together`, or runs what comes before its handler. */
+  #begin(call: StartedCall, began: number, together: BatchCall[]): void {
+    const { entry } = call;
+    const procedure = this.#procedureOf(entry);
+    const read = readParams(entry, this.#options);
+    if (read.reply !== undefined) {
+      call.finished = { code: read.code, reply: read.reply };
+      return;
+    }
+    const { id, params } = read;
+    const context = this.#contextOf(procedure, entry, id, began);
+    const options = this.#invokeOptionsOf(entry);
+    call.context = context;
+    const onEnd = (outcome: Outcome): void => {
+      let finished: Finished;
+      try {
+        finished = this.#finish(procedure, id, outcome);
+      } catch (error) {
+        finished = this.#failed(entry, error);
+      }
+      if (call.settle === undefined) call.finished = finished;
+      else call.settle(finished);
+    };
+    const add = (one: BatchCall): void => {
+      // By index: a handler may have replaced `push`.
+      together[together.length] = one;
+    };
+    const invokeOne = (): Outcome | Promise<Outcome> | undefined =>
+      invokeTogether(procedure, params, context, options, entry.bytes, add, onEnd);
+    const run = this.#runTraced;
+    const outcome = run === undefined ? invokeOne() : run(entry.facts, invokeOne);
+    if (outcome instanceof Promise) {
+      call.finished = outcome.then((value) => this.#finish(procedure, id, value));
+    } else if (outcome !== undefined) call.finished = this.#finish(procedure, id, outcome);
+  }
+
+  /** A call of a batch procedure has come to its handler. */
+  #join(params: Record<string, unknown>, context: LazyContext): unknown {
+    const together = this.#together;
+    if (together !== undefined) {
+      return new Promise((resolve, reject) => {
+        const end = (ok: boolean, value: unknown): void =>
+          ok ? resolve(value) : reject(value as Error);
+        together[together.length] = { params, context, end };
+      });
+    }
+    // The thread is in the call that was sent alone.
+    if (this.#ledger.isBusy()) return runAlone(params, context);
+    const { name, batch } = LazyContext.procedureOf(context);
+    let gatherer = this.#gatherers.get(name);
+    if (gatherer === undefined) {
+      if (batch === undefined) throw new Error(`${name} takes single calls`);
+      gatherer = new BatchGatherer(batch, (calls, start) => {
+        const began = clockMs();
+        const pending = start();
+        const ms = clockMs() - began;
+        for (const call of calls) call.context.resumedMs = ms / calls.length;
+        return pending;
+      });
+      this.#gatherers.set(name, gatherer);
+    }
+    return gatherer.join(params, context);
   }
 
   /** What a handler throws is an outcome: this is the fault of the code around it. */
@@ -184,18 +339,13 @@ export class Replica {
   }
 
   #call(entry: FrameEntry, began: number): Finished | Promise<Finished> {
-    const { ticket, method, timeoutMs, expiresAt, facts } = entry;
-    const procedure = this.#table.get(method);
-    // Both sides hold the same registry, since their fingerprints agree: this is a defect, not a caller's typo.
-    if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
+    const { ticket, facts, bytes } = entry;
+    const procedure = this.#procedureOf(entry);
     const read = readParams(entry, this.#options);
     if (read.reply !== undefined) return { code: read.code, reply: read.reply };
     const { id, params } = read;
-    const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
-    const context = new LazyContext(procedure, id, facts, endsAt, this.#host, ticket);
-    const usual = entry.showsFaults ? this.#openOptions : this.#invokeOptions;
-    const options = entry.keepsBytes ? { ...usual, keepsBytes: true } : usual;
-    const { bytes } = entry;
+    const context = this.#contextOf(procedure, entry, id, began);
+    const options = this.#invokeOptionsOf(entry);
     const outcome =
       this.#runTraced === undefined
         ? invoke(procedure, params, context, options, bytes)
@@ -204,6 +354,28 @@ export class Replica {
       return this.#finishOrOpen(procedure, entry, id, context, outcome);
     this.#waiting.set(ticket, context);
     return outcome.then((value) => this.#finishOrOpen(procedure, entry, id, context, value));
+  }
+
+  #procedureOf({ method }: FrameEntry): Procedure {
+    const procedure = this.#table.get(method);
+    // Both sides hold the same registry, since their fingerprints agree: this is a defect, not a caller's typo.
+    if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
+    return procedure;
+  }
+
+  #contextOf(
+    procedure: Procedure,
+    { ticket, timeoutMs, expiresAt, facts }: FrameEntry,
+    id: string | undefined,
+    began: number,
+  ): LazyContext {
+    const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
+    return new LazyContext(procedure, id, facts, endsAt, this.#host, ticket);
+  }
+
+  #invokeOptionsOf({ showsFaults, keepsBytes }: FrameEntry): InvokeOptions {
+    const usual = showsFaults ? this.#openOptions : this.#invokeOptions;
+    return keepsBytes ? { ...usual, keepsBytes: true } : usual;
   }
 
   /** An empty reply of a call with an id says that its stream has opened. */

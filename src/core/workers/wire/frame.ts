@@ -39,6 +39,8 @@ export interface FrameEntry {
   readonly ticket: number;
   /** Whether this call begins only when the entry before it has ended (its predecessor in a batch). */
   readonly follows: boolean;
+  /** Whether this call and the one before it run together: one run of their procedure's handler. */
+  readonly joins: boolean;
   /** Whether this call is expected to be so short that the replica need not report earlier results before it. */
   readonly isShort: boolean;
   readonly showsFaults: boolean;
@@ -66,7 +68,14 @@ const numbersPerCall = 11;
 const textsPerFacts = 5;
 
 /** Bits of a call's second number. */
-const Flag = { follows: 1, short: 2, showsFaults: 4, attached: 8, keepsBytes: 16 } as const;
+const Flag = {
+  follows: 1,
+  short: 2,
+  showsFaults: 4,
+  attached: 8,
+  keepsBytes: 16,
+  joins: 32,
+} as const;
 
 /** Instead of a length; see {@link Frame}. */
 const none = -1;
@@ -105,6 +114,7 @@ export class FrameBuilder {
     follows: boolean,
     isShort: boolean,
     timeoutMs: number,
+    joins = false,
   ): BodyLease | undefined {
     const { procedure, id, scope } = call;
     const length = this.#length;
@@ -120,7 +130,8 @@ export class FrameBuilder {
       this.#put(ticket);
       const shown = scope.showsFaults ? Flag.showsFaults : 0;
       const raw = scope.rawBytes === undefined ? 0 : flagsOf(scope.rawBytes);
-      this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0) | shown | raw);
+      const order = (follows ? Flag.follows : 0) | (joins ? Flag.joins : 0);
+      this.#put(order | (isShort ? Flag.short : 0) | shown | raw);
       this.#put(timeoutMs);
       this.#put(scope.expiresAt);
       this.#put(procedure.name.length);
@@ -303,6 +314,7 @@ export function readFrame({ numbers, text, shared, facts, attached }: Frame): Fr
     entries[entries.length] = {
       ticket: numbers[at] as number,
       follows: (flags & Flag.follows) !== 0,
+      joins: (flags & Flag.joins) !== 0,
       isShort: (flags & Flag.short) !== 0,
       showsFaults: (flags & Flag.showsFaults) !== 0,
       method,

@@ -1,6 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LoadStage } from '../../modules/load-error.ts';
 import type { Files } from '../../modules/modules.ts';
+import type {
+  BroadcastReplay,
+  BroadcastRequest,
+  BroadcastResult,
+  BroadcastRun,
+} from '../../procedures/broadcast.ts';
 import { type CallLine, maxLine } from '../../procedures/context.ts';
 import type { Fault } from '../../procedures/fault.ts';
 import type { CheckResults } from '../../procedures/invoke.ts';
@@ -16,6 +22,10 @@ export interface ReplicaTask {
   readonly modules: readonly string[];
   /** Hash of the expected registry: a replica with another one refuses to start. undefined: it reports its own. */
   readonly fingerprint: string | undefined;
+  /** The group of the worker; undefined: it has none. */
+  readonly group: string | undefined;
+  /** Broadcasts that the worker has missed, since it starts now. It runs them before it is ready. */
+  readonly replays: readonly BroadcastReplay[];
   /** `aheadMs` of the main thread, for times that cross between threads. */
   readonly aheadMs: number;
   readonly options: ReplicaOptions;
@@ -39,10 +49,22 @@ export type Command =
   /** Answer with `idle`. No answer: something outside of any call holds the thread up. */
   | { readonly type: 'probe' }
   | StreamCommand
+  | BroadcastCommand
   /** Run teardown and report `retired`: the thread is to be replaced. Sent when nothing is in flight. */
   | { readonly type: 'retire' }
   /** Run teardown and end. Sent when nothing is in flight. */
   | { readonly type: 'close' };
+
+/** `number` names a broadcast in the messages of one thread. */
+export type BroadcastCommand =
+  /** Run a broadcast, and tell by `broadcast-ended` what it came to. */
+  | ({ readonly type: 'broadcast'; readonly number: number } & BroadcastRun)
+  /** What a broadcast came to that code in this thread has asked for; `error`: why it did not run. */
+  | {
+      readonly type: 'broadcast-results';
+      readonly number: number;
+      readonly results: BroadcastResult[] | { readonly error: string };
+    };
 
 /** What the main thread asks of streams, each named by the ticket of the call that has opened it. */
 export type StreamCommand =
@@ -93,6 +115,17 @@ export type Notice =
   /** The replica's own code has failed, or handlers replaced what it needs: the thread is to be replaced. */
   | { readonly type: 'broken'; readonly detail: string }
   | { readonly type: 'fault'; readonly fault: Fault }
+  /** Code in this thread asks for a broadcast. The answer is `broadcast-results`. */
+  | ({ readonly type: 'broadcast'; readonly number: number } & BroadcastRequest)
+  /** See `BroadcastOutcome`. */
+  | {
+      readonly type: 'broadcast-ended';
+      readonly number: number;
+      readonly ok: boolean;
+      readonly text: string;
+    }
+  /** A broadcast has thrown, one that is replayed among them. */
+  | { readonly type: 'broadcast-failed'; readonly name: string; readonly detail: string }
   /** A line of `context.log`. */
   | { readonly type: 'line'; readonly line: CallLine }
   /** Something threw outside of any call, such as a timer. `line` is its message and place. */
@@ -154,7 +187,9 @@ const integer = Number.isSafeInteger;
 
 const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
   stage: ({ stage }) =>
-    isObject(stage) && (stage.step === 'import' || stage.step === 'setup') && isText(stage.module),
+    isObject(stage) &&
+    (stage.step === 'import' || stage.step === 'setup' || stage.step === 'replay') &&
+    isText(stage.module),
   ready: ({ threadId, tid, nice, loaded }) =>
     integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
@@ -164,6 +199,16 @@ const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boo
   aborted: ({ ticket }) => integer(ticket),
   broken: ({ detail }) => isText(detail),
   fault: ({ fault }) => isFault(fault),
+  broadcast: ({ number, name, params, group, timeoutMs, isReplayed }) =>
+    integer(number) &&
+    isText(name) &&
+    isTextOrNone(params) &&
+    isTextOrNone(group) &&
+    (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) &&
+    typeof isReplayed === 'boolean',
+  'broadcast-ended': ({ number, ok, text }) =>
+    integer(number) && typeof ok === 'boolean' && isText(text),
+  'broadcast-failed': ({ name, detail }) => isText(name) && isText(detail),
   line: ({ line }) => isLine(line),
   uncaught: ({ detail, line }) => isText(detail) && isText(line),
 };
@@ -195,8 +240,8 @@ function isLoaded(loaded: unknown): loaded is LoadedReplica {
 
 function isFault(fault: unknown): fault is Fault {
   if (!isObject(fault)) return false;
-  const { ref, method, detail, exit, count } = fault;
-  const isCount = count === undefined || integer(count);
+  const { ref, method, detail, exit, count, calls } = fault;
+  const isCount = [count, calls].every((number) => number === undefined || integer(number));
   return isText(ref) && isText(method) && isText(detail) && isTextOrNone(exit) && isCount;
 }
 

@@ -106,8 +106,8 @@ export interface BodyHandler {
     scope: RequestScope,
     sink: ReplySink<BodyAnswer>,
   ): BodyAnswer | Promise<BodyAnswer> | GoesToSink;
-  /** Headers of a reply beside its type, flat; undefined: none. */
-  readonly lines?: readonly string[] | undefined;
+  /** Whether replies have the headers `uncachedLines`. */
+  readonly isUncached?: boolean | undefined;
   /** Whether the reply may be events; undefined: if the request names them. */
   readonly takesEvents?: boolean | undefined;
   /** Puts the refusals of this edge into the protocol's own words. */
@@ -154,9 +154,17 @@ export function rateLimitLines(notice: RateNotice | undefined): readonly string[
   ];
 }
 
-/** The CORS headers of replies to one origin, made once. */
-export interface CorsLines {
-  /** Flat: name, value, name, value. Empty where no page of another origin may read the reply. */
+/** Of an answer that no cache may keep, and that no browser may take for another type than it says. */
+export const uncachedLines: readonly string[] = [
+  'cache-control',
+  'no-store',
+  'x-content-type-options',
+  'nosniff',
+];
+
+/** Headers of replies, made once. */
+export interface ReplyLines {
+  /** Flat: name, value, name, value. */
   readonly lines: readonly string[];
   /**
    * The headers of a JSON reply for uWebSockets.js, as one header: the name of the first, and its value followed by
@@ -167,12 +175,22 @@ export interface CorsLines {
   readonly jsonValue: ArrayBuffer;
 }
 
+/** The CORS headers of replies to one origin: none where no page of another origin may read the reply. */
+export interface CorsLines extends ReplyLines {
+  /** The same, and `uncachedLines`. */
+  readonly uncached: ReplyLines;
+}
+
 /** For what only pages of this server's own origin may read. */
-export const noCors: CorsLines = toLines([]);
+export const noCors: CorsLines = toCorsLines([]);
 
 export type Cors = (origin: string | undefined) => CorsLines;
 
-function toLines(lines: readonly string[]): CorsLines {
+function toCorsLines(lines: readonly string[]): CorsLines {
+  return { ...toLines(lines), uncached: toLines([...uncachedLines, ...lines]) };
+}
+
+function toLines(lines: readonly string[]): ReplyLines {
   let jsonValue = 'application/json';
   for (let i = 0; i < lines.length; i += 2) jsonValue += `\r\n${lines[i]}: ${lines[i + 1]}`;
   const bytesOf = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer;
@@ -188,14 +206,17 @@ export function createCors({
   corsCredentials,
 }: Pick<Config, 'corsOrigin' | 'corsCredentials'>): Cors {
   if (corsOrigin === '*') {
-    const any = toLines(['access-control-allow-origin', '*']);
+    const any = toCorsLines(['access-control-allow-origin', '*']);
     return () => any;
   }
   const vary = ['vary', 'origin'];
-  const foreign = toLines(vary);
+  const foreign = toCorsLines(vary);
   const others = corsCredentials ? ['access-control-allow-credentials', 'true', ...vary] : vary;
   const known = new Map(
-    corsOrigin.map((entry) => [entry, toLines(['access-control-allow-origin', entry, ...others])]),
+    corsOrigin.map((entry) => [
+      entry,
+      toCorsLines(['access-control-allow-origin', entry, ...others]),
+    ]),
   );
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }

@@ -19,6 +19,7 @@ import {
   isAnswer,
   lateBody,
   outOfMemory,
+  type ReplyLines,
   rateLimitLines,
   serviceFailed,
   transferTimeoutMs,
@@ -61,7 +62,7 @@ export interface Responder {
   /** Runs `write` when the response may be written to. Does nothing if the response is done. */
   cork(write: () => void): void;
   /** Writes any status, headers and bytes. @param isHead leaves out the body, whose length is told */
-  answer(answer: Answer, cors: CorsLines, isHead: boolean): void;
+  answer(answer: Answer, cors: ReplyLines, isHead: boolean): void;
   /**
    * Writes a JSON-RPC reply.
    *
@@ -70,7 +71,7 @@ export interface Responder {
    */
   reply(
     reply: string | Uint8Array,
-    cors: CorsLines,
+    cors: ReplyLines,
     limit: readonly string[],
     inTurn: boolean,
   ): void;
@@ -356,18 +357,17 @@ export class Exchange implements ReplySink<BodyAnswer> {
       this.answer(reply);
       return;
     }
-    const { lines: own } = this.handler;
-    const rate = rateLimitLines(response.scope?.rateNotice);
-    const limit = own === undefined ? rate : [...own, ...rate];
+    const cors = this.handler.isUncached === true ? this.#cors.uncached : this.#cors;
+    const limit = rateLimitLines(response.scope?.rateNotice);
     if (this.#events?.isOpen === true) {
-      const lines = [...eventStreamLines, ...this.#cors.lines, ...rate];
+      const lines = [...eventStreamLines, ...this.#cors.lines, ...limit];
       this.#events.start(response.events(this.#events), lines, () => this.span?.answered(200));
     } else if (reply === undefined) {
       this.span?.answered(204);
-      response.answer(limit.length === 0 ? noContent : bodyless(204, limit), this.#cors, false);
+      response.answer(limit.length === 0 ? noContent : bodyless(204, limit), cors, false);
     } else {
       this.span?.answered(200);
-      response.reply(reply, this.#cors, limit, inTurn);
+      response.reply(reply, cors, limit, inTurn);
     }
   }
 

@@ -6,7 +6,7 @@ import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
-import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
+import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
 import type { Exchange, ExchangeContext, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
@@ -282,12 +282,12 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
     if (!this.isDone) write();
   }
 
-  answer({ status, headers, body, close, isOwn = false }: Answer, cors: CorsLines): void {
+  answer({ status, headers, body, close, isOwn = false }: Answer, cors: ReplyLines): void {
     const isShared = typeof body !== 'string' && !isOwn;
     this.#write(status, [...headers, ...cors.lines], body, close, isShared);
   }
 
-  reply(reply: string | Uint8Array, cors: CorsLines, limit: readonly string[]): void {
+  reply(reply: string | Uint8Array, cors: ReplyLines, limit: readonly string[]): void {
     const lines = ['content-type', 'application/json', ...limit, ...cors.lines];
     this.#write(200, lines, reply, false, false);
   }

@@ -5,7 +5,7 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { type Answer, type CorsLines, rejection } from '../edge/answer.ts';
+import { type Answer, type ReplyLines, rejection } from '../edge/answer.ts';
 import type { Exchange, InFlight, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { Asked, RequestHandler } from '../edge/request-handler.ts';
@@ -151,7 +151,7 @@ class UpgradeResponse implements Responder {
     if (!this.isDone) write();
   }
 
-  answer({ status, headers, body = '' }: Answer, cors: CorsLines): void {
+  answer({ status, headers, body = '' }: Answer, cors: ReplyLines): void {
     const bytes = Buffer.from(body);
     const length = ['content-length', String(bytes.length)];
     const lines = [...headers, ...cors.lines, ...length, 'connection', 'close'];

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { clockMs } from '../../../core/base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
+import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
 import type { Exchange, ExchangeContext, InFlight, Responder } from '../edge/exchange.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
@@ -156,7 +156,7 @@ export class UwsResponse implements Responder {
     if (this.#isDone && !this.#closesItself) this.closer?.close();
   }
 
-  answer(answer: Answer, cors: CorsLines, isHead: boolean): void {
+  answer(answer: Answer, cors: ReplyLines, isHead: boolean): void {
     const { res, isLast } = this;
     const { status, headers, body } = answer;
     res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
@@ -179,7 +179,7 @@ export class UwsResponse implements Responder {
 
   reply(
     reply: string | Uint8Array,
-    cors: CorsLines,
+    cors: ReplyLines,
     limit: readonly string[],
     inTurn: boolean,
   ): void {

@@ -76,7 +76,7 @@ export class UwsServer extends ListeningServer {
     if (serves !== 'operations') {
       this.#takeCalls('rpc', path);
       if (mcp !== undefined) this.#takeCalls('mcp', mcp.path);
-      if (api !== undefined) app.post(`${api.path}/*`, (res, req) => this.#call(res, req));
+      if (api !== undefined) app.post(`${api.path}/*`, (res, req) => this.#call(res, req, 'api'));
       if (webSocket) {
         takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
       }
@@ -139,15 +139,15 @@ export class UwsServer extends ListeningServer {
     this.#app.post(path, (res, req) => this.#call(res, req, asked));
   }
 
-  /** @param known of a path that is one route */
-  #call(res: HttpResponse, req: HttpRequest, known?: Asked): void {
+  /** @param known of a path that is one route; `api`: the path is below `httpPath` */
+  #call(res: HttpResponse, req: HttpRequest, known: Asked | 'api'): void {
     const response = new UwsResponse(this.#replies, res);
     const { head } = this.#requests;
     req.forEach(head.reset().add);
     const { isChunked } = head;
     // Behind chunks nothing is certain.
     response.isLast = isChunked;
-    const asked = known ?? this.#askedBy(req);
+    const asked = known === 'api' ? this.#askedUrl(req) : known;
     const exchange = this.#requests.begin(response, asked);
     if (!this.#requests.call(exchange, asked) || !isChunked) return;
     // The next handler, which is that of all routes, is called at once, with another object for the same response.
@@ -175,6 +175,20 @@ export class UwsServer extends ListeningServer {
     const isUpgrade = this.#options.webSocket && asked.target === 'rpc' && asked.method === 'GET';
     if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
     else requests.answer(exchange, asked);
+  }
+
+  /** Of a POST to the URL of a procedure. Each question to `req` costs a crossing into C++. */
+  #askedUrl(req: HttpRequest): Asked {
+    const path = req.getUrl();
+    return {
+      target: 'api',
+      method: 'POST',
+      path,
+      name: this.#requests.nameIn(path),
+      query: req.getQuery() ?? '',
+      scheme: this.scheme,
+      isLocal: this.isLocal,
+    };
   }
 
   #askedBy(req: HttpRequest): Asked {

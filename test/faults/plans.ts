@@ -1,22 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
-import {
-  Dispatcher,
-  type DispatcherOptions,
-  type DispatchOptions,
-  type Log,
-} from '../../src/index.ts';
+import type { DispatcherOptions, DispatchOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { Board } from '../fixtures/faults/board.ts';
-import { patience } from '../patience.ts';
+import { TestService } from '../harness.ts';
+import { until } from '../turns.ts';
 import { randomFrom, seed } from './random.ts';
 
 export const board = Board.get();
-
-/** Cleans up at the end, as a test's context does. */
-export interface Owner {
-  after(clean: () => void | Promise<void>): void;
-}
 
 export function fixture(name: string): string {
   return moduleUrl(`test/fixtures/faults/${name}`);
@@ -142,54 +132,13 @@ export function readAnswer(request: Plan | readonly Plan[], text: string | undef
   return answered.map((one, i) => read(one, replies[i] as Reply));
 }
 
-interface LogLine {
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
-/** A log that keeps its lines. */
-function recorder(): { log: Log; lines: LogLine[] } {
-  const lines: LogLine[] = [];
-  const write: Log['info'] = (fields, message) => void lines.push({ fields, message });
-  return { lines, log: { debug: write, info: write, warn: write, error: write } };
-}
-
 /** A dispatcher of test/fixtures/faults/procedures.ts, spoken to in plans. */
-export class Service {
-  readonly dispatcher: Dispatcher;
-  readonly lines: readonly LogLine[];
+export class Service extends TestService {
   readonly workers: number;
 
-  constructor(options: DispatcherOptions = {}) {
-    const { log, lines } = recorder();
-    this.lines = lines;
+  constructor(options: DispatcherOptions) {
+    super({ modules: [fixture('procedures.ts')], ...options });
     this.workers = options.workers ?? 1;
-    this.dispatcher = new Dispatcher({
-      modules: [fixture('procedures.ts')],
-      workers: this.workers,
-      spareWorkers: 0,
-      // Other processes on the machine must not keep a worker from answering.
-      niceIncrement: 0,
-      ...patience,
-      log,
-      ...options,
-    });
-  }
-
-  /** Runs through the tests of a file or a suite. */
-  static suite(options: DispatcherOptions = {}): Service {
-    const service = new Service(options);
-    before(() => service.dispatcher.ready());
-    after(() => service.dispatcher.close(0));
-    return service;
-  }
-
-  /** Started, for one test. */
-  static async start(t: Owner, options: DispatcherOptions = {}): Promise<Service> {
-    const service = new Service(options);
-    t.after(() => service.dispatcher.close(0));
-    await service.dispatcher.ready();
-    return service;
   }
 
   get pool() {
@@ -198,13 +147,8 @@ export class Service {
     return pool;
   }
 
-  get threads(): number[] {
-    return this.pool.workers.map(({ threadId }) => threadId);
-  }
-
   async send(one: Plan, options: DispatchOptions = {}): Promise<Ended> {
-    const text = await this.dispatcher.dispatchText(JSON.stringify(toRequest(one)), options);
-    const ended = readAnswer(one, text)[0];
+    const ended = readAnswer(one, await this.ask(toRequest(one), options))[0];
     // What a notification came to, nobody is told.
     return (
       ended ?? { plan: one, outcome: 'none', data: undefined, thread: undefined, result: undefined }
@@ -212,8 +156,7 @@ export class Service {
   }
 
   async batch(some: readonly Plan[], options: DispatchOptions = {}): Promise<Ended[]> {
-    const body = JSON.stringify(some.map(toRequest));
-    return readAnswer(some, await this.dispatcher.dispatchText(body, options));
+    return readAnswer(some, await this.ask(some.map(toRequest), options));
   }
 
   sendAll(some: readonly Plan[], options: DispatchOptions = {}): Promise<Ended[]> {
@@ -246,16 +189,6 @@ export class Service {
 export async function begun({ params }: Plan): Promise<number> {
   await until(() => board.runs(params.n) > 0);
   return board.thread(params.n);
-}
-
-/** Resolves when the condition holds; what holds up a test for ever is ended by the runner. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-
-/** A turn in which everything that was ready has run. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export function runsOf(some: readonly Plan[]): number[] {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dispatcher } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { TestService } from '../harness.ts';
 import { ModuleFolder } from './module-folder.ts';
 
 /** Ends the thread of the hooks as soon as something is imported. */
@@ -22,12 +21,9 @@ for (const form of ['mjs', 'ts']) {
        router.rpc({ name: 'give', placement: 'worker' }, () => 1);
        export default router;`,
     );
-    const options = { workers: 1, spareWorkers: 0, niceIncrement: 0, logLevel: 'silent' } as const;
-    const dispatcher = new Dispatcher({ modules: [module], ...options, ...patience });
-    t.after(() => dispatcher.close(0));
-    await dispatcher.ready();
+    const service = await TestService.start(t, { modules: [module] });
     const ask = async (method: string): Promise<unknown> => {
-      const text = await dispatcher.dispatchText(JSON.stringify({ jsonrpc: '2.0', id: 1, method }));
+      const text = await service.ask({ jsonrpc: '2.0', id: 1, method });
       const { result, error } = JSON.parse(text ?? '');
       return error?.code ?? result;
     };

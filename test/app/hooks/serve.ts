@@ -1,0 +1,39 @@
+import type { AppOptions } from '../../../src/index.ts';
+import { moduleUrl } from '../../files.ts';
+import {
+  inReverse,
+  type Lifetime,
+  listenTo,
+  makeApp,
+  rawClients,
+  type StartedApp,
+  startApp,
+} from '../../harness.ts';
+
+export type Carrier = 'uws' | 'node' | 'handler';
+export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
+
+export type Served = Pick<StartedApp, 'app' | 'lines' | 'client'>;
+
+export const procedures = moduleUrl('test/fixtures/app/hooks/procedures.ts');
+
+/** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
+export async function serve(t: Lifetime, carrier: Carrier, given: AppOptions): Promise<Served> {
+  const source = given.router === undefined ? { modules: [procedures] } : {};
+  const options = { ...source, corsOrigin: 'none', ...given };
+  if (carrier !== 'handler') return startApp(t, { ...options, transport: carrier });
+  const own = inReverse(t);
+  const { app, lines } = makeApp(own, { ...options, transport: 'node' });
+  const port = await listenTo(own, app.nodeHandler());
+  await app.dispatcher.ready();
+  return { app, lines, client: rawClients(own, port) };
+}
+
+/** A promise and what settles it. */
+export function deferred<T>() {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Call, cancelled } from '../../../src/core/dispatch/call.ts';
+import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
+import {
+  QueuedExecutor,
+  type WaitingGroups,
+} from '../../../src/core/dispatch/queue/queued-executor.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import type { Procedure } from '../../../src/core/procedures/types.ts';
+import { Router } from '../../../src/index.ts';
+import { seed } from '../../seed.ts';
+
+const router = new Router();
+const max = 4;
+router.rpc({ name: 'a', batch: { max } }, (params) => params.map(() => 1));
+router.rpc({ name: 'b', batch: { max } }, (params) => params.map(() => 1));
+router.rpc({ name: 'single' }, () => 1);
+
+/** An executor whose one worker runs what the test says, and that keeps what it ran. */
+class Simulated extends QueuedExecutor {
+  readonly runs: (readonly CallGroup[])[] = [];
+  /** Procedures that may not run now. */
+  readonly held = new Set<string>();
+  #room = 0;
+  readonly isIdle = false;
+  readonly inFlight = 0;
+  protected readonly isAnswered = true;
+
+  constructor() {
+    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
+    super('worker', { maxQueue: 100_000, maxQueueMs: 600_000, shares }, 1000, undefined);
+  }
+
+  /** So many runs find a worker. */
+  run(count: number): void {
+    this.#room = count;
+    this.send(this.waiting);
+  }
+
+  send(waiting: WaitingGroups): void {
+    if (waiting.hasStopped) waiting.resume(({ procedure }) => !this.held.has(procedure.name));
+    while (this.#room > 0) {
+      const { short, long } = waiting.heads();
+      const head = short ?? long;
+      if (head === undefined) return;
+      if (this.held.has(head.procedure.name)) {
+        assert.ok(head.batch !== undefined, 'only a batch procedure is held');
+        waiting.stop(head);
+        continue;
+      }
+      this.#room--;
+      if (head.batch === undefined) {
+        waiting.take(head, 0);
+        this.runs.push([head]);
+      } else this.runs.push(waiting.takeTogether(head, { calls: 3, us: 1e9 }, () => 0));
+      for (const group of this.runs.at(-1) ?? []) this.#end(group);
+    }
+  }
+
+  /** The worker has run a group. */
+  #end(group: CallGroup): void {
+    group.sendTo({ send: () => 'sent' });
+    group.calls[0]?.answer('{}', 0, 1);
+  }
+
+  get left(): number {
+    return this.waiting.size;
+  }
+
+  defer(): void {}
+  onSent(): void {}
+  busyForMs(): number {
+    return 1;
+  }
+  onTooLarge(): void {}
+  onCancelled(group: CallGroup): void {
+    this.waiting.refuse(group, cancelled);
+  }
+}
+
+type Step =
+  | { readonly add: string; readonly caller: number; readonly leaves: boolean }
+  | { readonly run: number }
+  | { readonly hold: string }
+  | { readonly release: string };
+
+const procedures = fc.constantFrom('a', 'b', 'single');
+const batched = fc.constantFrom('a', 'b');
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ add: procedures, caller: fc.nat({ max: 2 }), leaves: fc.boolean() }),
+    },
+    { weight: 2, arbitrary: fc.record({ run: fc.integer({ min: 1, max: 4 }) }) },
+    { weight: 1, arbitrary: fc.record({ hold: batched }) },
+    { weight: 1, arbitrary: fc.record({ release: batched }) },
+  ),
+  { maxLength: 60 },
+);
+
+test('whatever waits, leaves and is held: each call leaves once, in runs of one procedure within the bounds, in the order of its caller', async () => {
+  const property = fc.asyncProperty(steps, async (plan) => {
+    const executor = new Simulated();
+    const made: { readonly call: Call; readonly reply: Promise<unknown> }[] = [];
+    const left = new Set<Call>();
+    for (const step of plan) {
+      if ('run' in step) executor.run(step.run);
+      else if ('hold' in step) executor.held.add(step.hold);
+      else if ('release' in step) executor.held.delete(step.release);
+      else {
+        const scope = new RequestScope();
+        scope.callerKey = `caller ${step.caller}`;
+        const procedure = tableOf(router).get(step.add) as Procedure;
+        const id = `${made.length}`;
+        const source = { params: undefined, source: undefined, start: -1, end: -1 };
+        const call: Call = { procedure, id, ...source, scope };
+        made.push({ call, reply: Promise.resolve(executor.execute(call)) });
+        // A caller who leaves later than others have run.
+        const earlier = made[made.length - 3];
+        if (step.leaves && earlier !== undefined) {
+          const isThere = !executor.runs
+            .flat()
+            .some((group) => group.calls[0]?.call === earlier.call);
+          if (isThere) left.add(earlier.call);
+          earlier.call.scope.cancel();
+        }
+      }
+    }
+    executor.held.clear();
+    executor.run(1000);
+    assert.equal(executor.left, 0);
+    const ran = executor.runs.flat().map((group) => group.calls[0]?.call as Call);
+    const wanted = made.map(({ call }) => call).filter((call) => !left.has(call));
+    assert.deepEqual(new Set(ran), new Set(wanted));
+    assert.equal(ran.length, wanted.length);
+    for (const run of executor.runs) {
+      assert.equal(new Set(run.map(({ procedure }) => procedure.name)).size, 1);
+      assert.ok(run.length <= 3 && (run.length === 1 || run[0]?.batch !== undefined));
+    }
+    for (const name of ['a', 'b', 'single']) {
+      for (const key of new Set(wanted.map(({ scope }) => scope.callerKey))) {
+        const isOf = ({ procedure, scope }: Call): boolean =>
+          procedure.name === name && scope.callerKey === key;
+        assert.deepEqual(
+          ran.filter(isOf).map(({ id }) => id),
+          wanted.filter(isOf).map(({ id }) => id),
+        );
+      }
+    }
+    await Promise.all(made.map(({ reply }) => reply));
+  });
+  await fc.assert(property, { seed, numRuns: 200 });
+});

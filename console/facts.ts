@@ -10,3 +10,5 @@ export const callsUrl: string | undefined =
   facts.calls === null ? undefined : new URL(facts.calls, document.baseURI).href;
 
 export const figuresUrl: string = new URL('figures', document.baseURI).href;
+
+export const profileUrl: string = new URL('profile', document.baseURI).href;

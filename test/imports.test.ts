@@ -31,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'server/supervisor': ['core', 'server/http'],
   'extras/mcp': ['core', 'server/http'],
   'extras/console': ['core', 'server/http'],
+  'extras/insight': ['core'],
   'extras/nats': ['core'],
   'extras/openapi': ['core', 'server/http'],
   // What few services use is imported on demand: see "are loaded when used".

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { facts } from '../facts.ts';
 import { bytesText, msText, numberText } from '../parts/figures-text.ts';
 import { headers } from '../state/headers.ts';
 import { Refused } from '../views/refused.tsx';
@@ -10,6 +11,7 @@ import { MemberTable } from './member-table.tsx';
 import { live, poll } from './poll.ts';
 import { ProcedureTable } from './procedure-table.tsx';
 import { ProcessTable } from './process-table.tsx';
+import { ProfilePanel } from './profile-panel.tsx';
 import type { Sample } from './samples.ts';
 import { WorkerTable } from './worker-table.tsx';
 
@@ -67,6 +69,7 @@ export function LiveView() {
           <Chart key={title} title={title} lines={lines} samples={samples.list} />
         ))}
       </div>
+      {facts.profiles && <ProfilePanel />}
       <WorkerTable workers={figures.workers} />
       <ProcedureTable rows={samples.rows} placement={figures.placement} />
       <CallerTable callers={figures.callers} />

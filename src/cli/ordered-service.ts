@@ -1,5 +1,5 @@
 import { messageOf } from '../core/base/message-of.ts';
-import { createLog, type Log } from '../core/observe/log.ts';
+import { createLog, type Log, type LogLevel } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
 import { RpcApp } from '../server/app/app.ts';
@@ -7,11 +7,13 @@ import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { freePorts } from '../server/http/edge/http-server.ts';
 import { loadUws } from '../server/http/uws/load.ts';
+import { carryOut } from '../server/supervisor/admin/orders.ts';
 import type { Guard } from '../server/supervisor/guard-thread.ts';
 import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
 import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
 import { bannerOf } from './banner.ts';
 import { failureOf } from './exit.ts';
+import { profilerOf } from './profiler.ts';
 import { surviveFaults } from './survive-faults.ts';
 
 /**
@@ -81,7 +83,16 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const text = await bannerOf(app, address, { modules, config, version }, hooks);
-  channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
+  const { dispatcher } = app;
+  const setLevel = (level: LogLevel): void => {
+    log.setLevel(level);
+    guard.setLevel(level);
+  };
+  const operated = { dispatcher, guard, setLevel, profile: profilerOf(dispatcher) };
+  channel.ready(
+    { banner: text, sharesPort },
+    { reload, collect: counted, order: (given, left) => carryOut(operated, given, left) },
+  );
   guard.watch();
   setInterval(tellFigures, figuresMs).unref();
 }

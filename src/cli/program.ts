@@ -4,6 +4,7 @@ import { type OptionName, optionNames } from '../core/config/config.ts';
 import { table } from '../core/config/table.ts';
 import { fail, onOutputLost, printFailure } from './exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from './options.ts';
+import { addLogLevel, addProfile, addRecycle, addStack } from './tools/admin-commands.ts';
 import {
   addCall,
   addCodegen,
@@ -27,6 +28,7 @@ Examples:
   tandem codegen ./procedures.ts --out src/api.ts
   tandem diff ./released.json ./procedures.ts
   tandem top http://127.0.0.1:8000
+  tandem stack --admin-socket /run/shop/admin.sock
 
 Exit codes:
   0    done; stopped by SIGINT or SIGTERM after draining
@@ -66,6 +68,10 @@ function createProgram(command: string): Command {
   addCall(program);
   addList(program);
   addTop(program);
+  addStack(program);
+  addProfile(program);
+  addLogLevel(program);
+  addRecycle(program);
   addInit(program, version);
   addCompletion(program);
   return program;

@@ -7,7 +7,8 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../core/config/config.ts';
-import { createLog, type Log } from '../core/observe/log.ts';
+import { createLog, type Log, type OwnLog } from '../core/observe/log.ts';
+import type { AdminSocket } from '../server/supervisor/admin/admin-socket.ts';
 import { Supervisor, type SupervisorOptions } from '../server/supervisor/supervisor.ts';
 import { printFailure } from './exit.ts';
 import { makeOutputLossy } from './lossy-output.ts';
@@ -38,16 +39,25 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
   }
 }
 
+type Service = Omit<SupervisorOptions, 'entry' | 'log'> & { readonly log: OwnLog };
+
 /** Serves in processes of their own, as many as the configuration says, and restarts them. */
-async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<void> {
+async function supervise(service: Service): Promise<void> {
   const supervisor = new Supervisor({ entry: ownFile('src/cli/child-main.ts'), ...service });
-  const stopping = stopOnSignals(
-    {
-      stop: async (signal) => ((await supervisor.stop(signal)) ? 0 : 1),
-      kill: () => supervisor.kill(),
-    },
-    service.log,
-  );
+  const { config, log } = service;
+  let admin: AdminSocket | undefined;
+  if (config.adminSocket !== '') {
+    const { AdminSocket } = await import('../server/supervisor/admin/admin-socket.ts');
+    admin = await AdminSocket.listen(config.adminSocket, log, (order, left) =>
+      supervisor.order(order, left),
+    );
+  }
+  const stop = async (signal: NodeJS.Signals): Promise<number> => {
+    const isWell = await supervisor.stop(signal);
+    await admin?.close();
+    return isWell ? 0 : 1;
+  };
+  const stopping = stopOnSignals({ stop, kill: () => supervisor.kill() }, log);
   reloadOnHangUp(() => void supervisor.reload());
   process.on('SIGUSR2', () => void supervisor.replace());
   surviveOwnFaults(supervisor.log);
@@ -56,7 +66,9 @@ async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<voi
     if (report !== undefined) printBanner(report.banner);
   } catch (error) {
     // A signal during the start makes the start fail. The failure is not reported then.
-    if (!stopping.aborted) throw error;
+    if (stopping.aborted) return;
+    await admin?.close();
+    throw error;
   }
 }
 

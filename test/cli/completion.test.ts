@@ -17,6 +17,10 @@ const commands = [
   'call',
   'list',
   'top',
+  'stack',
+  'profile',
+  'log-level',
+  'recycle',
   'init',
   'completion',
   'help',
@@ -63,7 +67,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   it('offers the commands in bash', () => {
     assert.deepEqual(offered('tandem '), [...commands, '--help', '--version']);
     assert.deepEqual(offered('tandem c'), ['codegen', 'call', 'completion']);
-    assert.deepEqual(offered('tandem help s'), ['serve', 'schema']);
+    assert.deepEqual(offered('tandem help s'), ['serve', 'schema', 'stack']);
     assert.deepEqual(offered('tandem completion '), ['bash', 'zsh', 'fish']);
   });
 

@@ -35,6 +35,23 @@ describe('levels', () => {
   }
 });
 
+it('setLevel() changes what is written, and always() writes at any level', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'silent', pretty: false, write: (line) => lines.push(line) });
+  log.error({ event: 'ready' }, 'before');
+  log.always({ event: 'log-level' }, 'always');
+  log.setLevel('debug');
+  log.debug({ event: 'ready' }, 'between');
+  log.setLevel('error');
+  log.warn({ event: 'ready' }, 'after');
+  log.error({ event: 'ready' }, 'last');
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+    ['always', 'between', 'last'],
+  );
+  assert.equal(log.level, 'error');
+});
+
 describe('JSON lines', () => {
   it('hold time, level by name, fields and message, one line each whatever is in them', () => {
     const { log, lines } = record({ level: 'info' });

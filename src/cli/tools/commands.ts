@@ -9,7 +9,7 @@ import type { RemoteOptions } from './remote.ts';
 const milliseconds = duration(1);
 
 /** Milliseconds of `500ms`, `30s`, `5m`, or of a plain number of milliseconds. */
-function parseDuration(text: string): number {
+export function parseDuration(text: string): number {
   const value = milliseconds.check(milliseconds.fromText(text));
   if (value === undefined)
     throw new InvalidArgumentError('Expected a time such as 500ms, 30s or 5m.');

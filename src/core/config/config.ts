@@ -179,6 +179,10 @@ function assertTogether(config: Config): void {
     `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
   );
   refuseIf(
+    config.adminSocket !== '' && process.platform === 'win32',
+    'option adminSocket: Windows has no Unix sockets whose files say who may connect; leave it out',
+  );
+  refuseIf(
     config.socket !== '' && config.processes > 1,
     `option socket: a Unix socket is of one process, so ${config.processes} can't be had; set processes to 1`,
   );

@@ -213,6 +213,14 @@ export const table = {
     reason:
       'whoever develops a service wants it, and only this machine sees it; for others the operator decides',
   }),
+  consoleActions: networkOption({
+    kind: onOff(),
+    fallback: false,
+    about:
+      'Let the console take CPU profiles where not only this machine reaches it, or in production; needs authenticate',
+    reason:
+      'a profile costs CPU and names files; on a loopback address outside production the console may without it',
+  }),
   health: networkOption({
     kind: onOff(),
     fallback: true,
@@ -231,6 +239,13 @@ export const table = {
     fallback: true,
     about: 'Restart a server process that ends; tandem serve only',
     reason: 'some faults end a whole process; turn it off where the container is restarted',
+  }),
+  adminSocket: processOption({
+    kind: file(),
+    fallback: '',
+    about:
+      'Unix socket by which tandem stack, profile, log-level and recycle reach a running service: its path, of at most 93 bytes; tandem serve only',
+    reason: 'who can open it gives orders; its mode is 600, and without the option there is none',
   }),
   maxZombies: processOption({
     kind: integer({ min: 1, max: 1_000_000, orZero: true }),

@@ -40,6 +40,7 @@ export const logEvents = {
   'observer-failed': 'log',
   'worker-lost': 'console',
   'worker-killed': 'console',
+  'log-level': 'log',
   'stacks-unavailable': 'log',
   'worker-restart-failed': 'console',
   'worker-retired': 'console',

@@ -28,8 +28,13 @@ export function isLog(value: unknown): value is Log {
   return [log.debug, log.info, log.warn, log.error].every((write) => typeof write === 'function');
 }
 
-/** A log that loads what writes its lines when the first of them is written. */
-export interface LazyLog extends Log {
+/** The log of this process. What writes its lines is loaded when the first of them is written. */
+export interface OwnLog extends Log {
+  readonly level: LogLevel;
+  /** From now on lines of this level, and of those above it, are written. */
+  setLevel(level: LogLevel): void;
+  /** Writes a line whatever the level is: what was changed in a running service must be seen. */
+  readonly always: WriteLog;
   /** Loads that now, while there are file descriptors left for it. Idempotent. */
   open(): void;
 }
@@ -65,24 +70,50 @@ const redact = {
 };
 
 const levels = ['error', 'warn', 'info', 'debug'] as const;
-const ignore: WriteLog = () => {};
 const load = createRequire(import.meta.url);
 
 /** Costs nothing until its first line: every program and every replica that imports this package has one, and few write. */
-export function createLog(options: LogOptions): LazyLog {
-  const { level, maxBytesPerSecond = Number.POSITIVE_INFINITY } = options;
+export function createLog(options: LogOptions): OwnLog {
+  const { maxBytesPerSecond = Number.POSITIVE_INFINITY } = options;
+  let { level } = options;
+  /** So many of `levels` are written. */
+  let written = countOf(level);
   let opened: PutLine | undefined;
   const open = (): PutLine => {
     opened ??= openLog(options);
     return opened;
   };
   const log = limitLog((...line) => open()(...line), maxBytesPerSecond);
-  const unwritten = levels.slice(level === 'silent' ? 0 : levels.indexOf(level) + 1);
-  const ignored = Object.fromEntries(unwritten.map((name) => [name, ignore]));
-  return { ...log, ...ignored, open: () => void (level !== 'silent' && open()) };
+  const at = (name: Level): WriteLog => {
+    const rank = levels.indexOf(name);
+    const writeLine = log[name];
+    return (fields, message) => {
+      if (rank < written) writeLine(fields, message);
+    };
+  };
+  return {
+    ...log,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    get level() {
+      return level;
+    },
+    setLevel: (changed) => {
+      level = changed;
+      written = countOf(changed);
+    },
+    always: log.warn,
+    open: () => void (written > 0 && open()),
+  };
 }
 
-function openLog({ level, base, pretty, write }: LogOptions): PutLine {
+function countOf(level: LogLevel): number {
+  return level === 'silent' ? 0 : levels.indexOf(level) + 1;
+}
+
+function openLog({ base, pretty, write }: LogOptions): PutLine {
   const { pino } = load('pino') as typeof import('pino');
   const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : escapeLine;
   const sink = new LineSink((count) => {
@@ -101,7 +132,7 @@ function openLog({ level, base, pretty, write }: LogOptions): PutLine {
   };
   const logger = pino(
     {
-      level,
+      level: 'debug',
       redact,
       base: { pid: process.pid, ...base },
       timestamp: pino.stdTimeFunctions.isoTime,

@@ -35,7 +35,9 @@ import {
   type ReplySink,
   textOfReply,
 } from '../protocol/reply.ts';
-import type { PoolStats } from '../workers/options.ts';
+import type { NamedHandler } from '../workers/code-places.ts';
+import type { PoolStats, WorkerStack } from '../workers/options.ts';
+import { describeSight, lookInto } from '../workers/stack.ts';
 import { Admission, ServiceRequest } from './admission.ts';
 import type { Cluster } from './cluster.ts';
 import {
@@ -51,6 +53,18 @@ import { watchRuns } from './main-thread-blockers.ts';
 import { Metrics } from './metrics.ts';
 import { toServable } from './servable.ts';
 import { Tracing } from './tracing.ts';
+
+/** The code of a process that a profile tells of. */
+export interface ProfiledCode {
+  /** `group` undefined: a worker of the procedures without a group. */
+  readonly workers: readonly { readonly threadId: number; readonly group: string | undefined }[];
+  readonly handlers: readonly NamedHandler[];
+  /** Whether the service ends, and should not wait for a profile. */
+  isEnding(): boolean;
+}
+
+/** How long a thread may take to show its stack, milliseconds. */
+const stackMs = 250;
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -276,6 +290,54 @@ export class Dispatcher implements Service {
       placement,
       blocked: blockers.figures,
     };
+  }
+
+  /** What a profile of this process covers: its workers, and the handlers that its main thread may run. */
+  get profiled(): ProfiledCode {
+    const { all } = this.#generations;
+    return {
+      workers: all.flatMap(({ pools }) =>
+        Array.from(pools, ([group, { workers }]) =>
+          workers.all.map(({ threadId }) => ({ threadId, group })),
+        ).flat(),
+      ),
+      handlers: all.flatMap(({ router }) =>
+        Array.from(tableOf(router).values(), ({ name, handler }): NamedHandler => [name, handler]),
+      ),
+      isEnding: () => this.#isDraining || this.#isClosed,
+    };
+  }
+
+  /**
+   * What each worker thread does now. Nothing is paused and no port is opened; a thread in native code is waited for 250 ms.
+   *
+   * @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example
+   */
+  async stacks(): Promise<WorkerStack[]> {
+    const now = clockMs();
+    const workers = this.#generations.all.flatMap(({ pools }) =>
+      [...pools].flatMap(([group, pool]) =>
+        pool.workers.all.map((worker) => ({ worker, group, running: worker.runningAt(now) })),
+      ),
+    );
+    const threads = workers.map(({ worker }) => worker);
+    const sights = await lookInto(threads, stackMs);
+    return workers.flatMap(({ worker, group, running }) => {
+      const sight = sights.get(worker);
+      if (sight === undefined) return []; // it has ended meanwhile
+      const { threadId, inFlight } = worker;
+      return [{ threadId, group, inFlight, running, stack: describeSight(sight) }];
+    });
+  }
+
+  /**
+   * Has each worker replaced by a fresh one, one after another, each after its last call and stream. No call is lost.
+   *
+   * @returns how many workers they are
+   */
+  recycle(): number {
+    const pools = [...(this.#generations.current?.pools.values() ?? [])];
+    return pools.reduce((sum, pool) => sum + pool.recycle(), 0);
   }
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */

@@ -123,6 +123,18 @@ export interface WorkerStats {
   readonly running: RunningCall | undefined;
 }
 
+/** What a worker does now. */
+export interface WorkerStack {
+  readonly threadId: number;
+  /** undefined: a worker of the procedures without a group. */
+  readonly group: string | undefined;
+  readonly inFlight: number;
+  /** Whose synchronous code the thread is in; undefined: nobody's. */
+  readonly running: RunningCall | undefined;
+  /** The frames of what it runs, a line each, the innermost first; or in words why there are none. */
+  readonly stack: string;
+}
+
 /** What holds a thread: a call, or the generator of a stream. */
 export interface RunningCall {
   readonly procedure: string;

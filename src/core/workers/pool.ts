@@ -171,6 +171,13 @@ export class Pool extends QueuedExecutor {
     return calls;
   }
 
+  /** Has each worker replaced by a fresh one after its calls and streams. @returns how many they are */
+  recycle(): number {
+    const count = this.workers.dismiss();
+    this.#sweep.wake();
+    return count;
+  }
+
   stats(): PoolStats {
     const { active, express, spares, loading } = this.workers;
     const { deaths, kills, zombiesNow } = this.#options.counters;

@@ -71,6 +71,8 @@ export class PoolWorker {
   completed = 0;
   /** Whether the worker finishes what it has and takes no more. */
   isRetiring = false;
+  /** Whether it is to be replaced by a fresh one, however old it is. */
+  isDismissed = false;
   /** Whether it takes short calls alone, and waits for a place that becomes free. */
   isSpare = false;
   /** Bytes that the worker holds, by its last message about it. */
@@ -192,6 +194,7 @@ export class PoolWorker {
   get isOld(): boolean {
     const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
     return (
+      this.isDismissed ||
       this.calls.orphans.isSpent ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||

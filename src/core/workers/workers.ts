@@ -170,6 +170,12 @@ export class WorkerSet implements WorkerOwner {
     this.#events.onLost('error', detail, suspects);
   }
 
+  /** Has each worker that is here replaced by a fresh one, one at a time, as an old one is. @returns how many they are */
+  dismiss(): number {
+    for (const worker of this.all) worker.isDismissed = true;
+    return this.all.length;
+  }
+
   /**
    * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
    * then. Returns whether a worker is being replaced.
@@ -178,7 +184,7 @@ export class WorkerSet implements WorkerOwner {
     if (!this.startup.isReady || this.#isClosing) return false;
     this.#retiring ??= this.#retireNext();
     const worker = this.#retiring;
-    if (worker === undefined) return false;
+    if (worker === undefined) return this.all.some(({ isDismissed }) => isDismissed);
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
       worker.thread.post({ type: 'retire' });
       this.#teardown = setTimeout(() => this.onRetired(worker), longestTeardownMs).unref();
@@ -252,7 +258,8 @@ export class WorkerSet implements WorkerOwner {
       return;
     }
     this.#remove(worker);
-    if (exit.end === 'closed') {
+    // Whatever ends a thread that still loads when all is over: nothing is lost with it.
+    if (exit.end === 'closed' || this.#isClosing) {
       worker.abandon();
       return;
     }
@@ -354,8 +361,13 @@ export class WorkerSet implements WorkerOwner {
 
   #retireNext(): PoolWorker | undefined {
     // A spare grows old only by the short calls that it takes.
-    const worker = this.all.find((one) => (one.completed > 0 || !one.isSpare) && one.isOld);
+    const worker = this.all.find(
+      (one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld,
+    );
     if (worker === undefined) return undefined;
+    // All are dismissed at once: the next one leaves when the replacement of the one before serves. There may be none.
+    if (worker.isDismissed && (this.loading.length > 0 || this.#restarts.size > 0))
+      return undefined;
     worker.isRetiring = true;
     worker.streams.retire(this.#options.maxRequestMs);
     this.#options.counters.retirements++;

@@ -27,11 +27,19 @@ export interface ConsoleOptions {
   readonly figures: FiguresSource | undefined;
   /** Whether requests must name this machine by a name that no page can take, such as localhost. */
   readonly localOnly: boolean;
+  /** Takes CPU profiles; undefined: the page may not have them taken. */
+  readonly takeProfile: TakeProfile | undefined;
 }
+
+/** See `takeProfile` in extras/insight. @returns the answer as JSON text; `refusal`: why there is none */
+export type TakeProfile = (
+  order: { readonly seconds: number; readonly intervalMs: number },
+  left: AbortSignal,
+) => Promise<string | { readonly status: 400 | 409 | 503; readonly refusal: string }>;
 
 /** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
 export function createConsole(options: ConsoleOptions): ConsoleSite {
-  const { path, httpPath, introspection, localOnly } = options;
+  const { path, httpPath, introspection, localOnly, takeProfile } = options;
   const pages = new Pages();
   const figures = options.figures && new Figures(options.figures);
   let version: string | undefined;
@@ -45,6 +53,7 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
         urls: serves === 'operations' || httpPath === '' ? null : httpPath,
         live: serves !== 'calls' && figures !== undefined,
         introspection,
+        profiles: serves === 'all' && figures !== undefined && takeProfile !== undefined,
         version,
       };
       return pages.answer(request, facts);
@@ -55,6 +64,18 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
         const headers = ['cache-control', 'no-store', ...privately];
         return jsonAnswer(200, await figures.bytes(), headers);
       }),
+    acts: takeProfile !== undefined,
+    async profile(query, left) {
+      const given = new URLSearchParams(query);
+      const order = {
+        seconds: Number(given.get('seconds') ?? 10),
+        intervalMs: Number(given.get('intervalMs') ?? 10),
+      };
+      const taken = await takeProfile?.(order, left);
+      if (taken === undefined) return rejection(404, 'no profiles are taken here');
+      if (typeof taken !== 'string') return rejection(taken.status, taken.refusal);
+      return jsonAnswer(200, Buffer.from(taken), ['cache-control', 'no-store', ...privately]);
+    },
   };
 }
 
@@ -68,6 +89,8 @@ export interface PageFacts {
   readonly live: boolean;
   /** Whether the service describes its procedures. */
   readonly introspection: boolean;
+  /** Whether the page may have CPU profiles taken. */
+  readonly profiles: boolean;
   readonly version: string;
 }
 

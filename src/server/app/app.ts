@@ -136,7 +136,15 @@ export class RpcApp {
     };
     const began = clockMs();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
-    const site = hasSite ? { isLocal: isLoopback(place.host) } : undefined;
+    const isLocal = isLoopback(place.host);
+    const isOpen = isLocal && place.socket === '' && isForDeveloper(config);
+    const acts = isOpen || (config.consoleActions && wanted.authenticate !== undefined);
+    if (hasSite && config.consoleActions && !acts) {
+      throw new StartupError(
+        'option consoleActions: give the option authenticate too: without it, anyone who reaches the console could take profiles',
+      );
+    }
+    const site = hasSite ? { isLocal, acts } : undefined;
     const { listening, options, facades } = await this.#openServers(wanted, site);
     const { calls } = listening;
     this.#transport = calls.transport;
@@ -222,8 +230,9 @@ export class RpcApp {
       createNodeHandler(dispatcher, options, auth) as NodeHandler<Request>;
     const { mcp, httpPath } = dispatcher.config;
     if (!asksConsole && !mcp && httpPath === '') return make(http);
-    const site = asksConsole ? { isLocal: false } : undefined;
     const asksWho = auth !== undefined || http.authenticate !== undefined;
+    const acts = dispatcher.config.consoleActions && asksWho;
+    const site = asksConsole ? { isLocal: false, acts } : undefined;
     const loading = loadFacades(dispatcher, http, site, asksWho);
     // Nobody waits for this: what must not be served as it is declared is served so that it does no harm.
     loading
@@ -381,6 +390,18 @@ function callGraceMs({ shutdownGraceMs }: Pick<Config, 'shutdownGraceMs'>): numb
 function isDeveloping({ watch }: Config): boolean {
   const { NODE_ENV } = process.env;
   return NODE_ENV !== 'production' && (watch || NODE_ENV === 'development');
+}
+
+/**
+ * Whether who reaches a loopback address is the developer: not where a proxy stands before it, or names of others than this machine
+ * lead to it.
+ */
+function isForDeveloper({ allowedHosts, trustedProxies }: Config): boolean {
+  return (
+    process.env.NODE_ENV !== 'production' &&
+    allowedHosts.length === 0 &&
+    trustedProxies.length === 0
+  );
 }
 
 /** @throws StartupError for options that can't be; its one line names the option */

@@ -1,6 +1,7 @@
 import type { Log } from '../../core/observe/log.ts';
 import { provideClusterTransport } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
+import type { TakeProfile } from '../../extras/console/console.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
 import type { NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
@@ -12,6 +13,8 @@ provideClusterTransport(() => import('../../extras/nats/transport.ts'));
 export interface SiteOptions {
   /** Whether only this machine can reach the server. */
   readonly isLocal: boolean;
+  /** Whether its page may have profiles taken. */
+  readonly acts: boolean;
 }
 
 /** What a service serves beside its calls. */
@@ -76,7 +79,21 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
   };
 }
 
-async function loadConsole(dispatcher: Dispatcher, { isLocal }: SiteOptions) {
+/** A CPU profile of this process, as JSON text. */
+const profileOf =
+  (dispatcher: Dispatcher): TakeProfile =>
+  async (order, left) => {
+    const { ProfileError, takeProfile } = await import('../../extras/insight/profile.ts');
+    try {
+      return JSON.stringify(await takeProfile(dispatcher.profiled, order, left));
+    } catch (error) {
+      if (!(error instanceof ProfileError)) throw error;
+      const status = { order: 400, busy: 409, left: 503, denied: 503 } as const;
+      return { status: status[error.reason], refusal: error.message };
+    }
+  };
+
+async function loadConsole(dispatcher: Dispatcher, { isLocal, acts }: SiteOptions) {
   const { createConsole, isBuilt, notBuilt } = await import('../../extras/console/console.ts');
   const { path, httpPath, introspection, allowedHosts } = dispatcher.config;
   const { metrics } = dispatcher;
@@ -85,6 +102,7 @@ async function loadConsole(dispatcher: Dispatcher, { isLocal }: SiteOptions) {
     httpPath,
     introspection,
     localOnly: isLocal && allowedHosts.length === 0,
+    takeProfile: acts ? profileOf(dispatcher) : undefined,
     figures: metrics && {
       get state() {
         return dispatcher.state;

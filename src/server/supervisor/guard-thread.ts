@@ -209,7 +209,6 @@ export interface GuardOptions {
 export class Guard {
   readonly #thread: Worker;
   readonly #asked: ((stack: string) => void)[] = [];
-  #beats: NodeJS.Timeout | undefined;
 
   constructor({ graceMs, watchdogTimeoutMs, logLevel, base }: GuardOptions) {
     const isSupervised = graceMs !== undefined;
@@ -249,10 +248,10 @@ export class Guard {
     this.#thread.on('message', (stack: unknown) => this.#answer(String(stack)));
   }
 
-  /** The process serves: from now on its main thread must turn. */
+  /** The process serves: from now on its main thread must turn. To be called once. */
   watch(): void {
     runningCode.beat();
-    this.#beats ??= setInterval(() => runningCode.beat(), lookMs).unref();
+    setInterval(() => runningCode.beat(), lookMs).unref();
   }
 
   /** The stack of the main thread, as the guard sees it; empty: its event loop waits. */

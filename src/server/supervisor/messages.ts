@@ -2,6 +2,7 @@ import { mostSuspects, type Suspects } from '../../core/base/running-code.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { throttleCauses } from '../../core/observe/throttled-callers.ts';
+import type { Answer, Order } from './admin/orders.ts';
 
 export interface StartOrder {
   /** 1 to `of`. The successor of a process has the same number. */
@@ -47,6 +48,9 @@ export type ToServer =
   /** The process sends `key` with each of its messages, which tells them from whatever else reaches the channel. */
   | { readonly type: 'start'; readonly key: string; readonly order: StartOrder }
   | { readonly type: 'reload'; readonly id: number }
+  | { readonly type: 'order'; readonly id: number; readonly order: Order }
+  /** Nobody waits for the answer to this order any more. */
+  | { readonly type: 'leave'; readonly id: number }
   | { readonly type: 'collect'; readonly id: number }
   | {
       readonly type: 'collection';
@@ -129,6 +133,8 @@ const toServer: Readonly<Record<string, Check>> = {
     }),
   }),
   reload: shape({ id: isAmount }),
+  order: shape({ id: isAmount, order: isFields }),
+  leave: shape({ id: isAmount }),
   collect: shape({ id: isAmount }),
   collection: shape({ id: isAmount, snapshots: Array.isArray }),
 };
@@ -191,7 +197,13 @@ export function parseOutcome(value: unknown): ReloadOutcome | undefined {
   return { error: 'the server process gave no answer that can be read' };
 }
 
-const isMissing: Check = (value) => value === undefined;
+const isOutcome = shape({ error: either(isText, isUndefined) });
+
+/** Reads what a process made of an order; undefined: it gave no answer that can be read. */
+export function parseAnswer(value: unknown): Pick<Answer, 'answer' | 'error'> | undefined {
+  return isOutcome(value) ? (value as Pick<Answer, 'answer' | 'error'>) : undefined;
+}
+
 const isHistogram = shape({ buckets: listOf(isAmount), sum: isAmount });
 
 /** What the entries of each list of a snapshot must have. */
@@ -203,7 +215,7 @@ const entries = {
     wait: isHistogram,
     run: isHistogram,
     duration: isHistogram,
-    batches: either(isMissing, isHistogram),
+    batches: either(isUndefined, isHistogram),
   }),
   blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),
   places: shape({ procedure: isText, place: isText, cause: isText }),

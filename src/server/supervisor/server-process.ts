@@ -6,11 +6,13 @@ import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import { type Answer, limitOf, type Order, type Stacks } from './admin/orders.ts';
 import { endingMs, guardFile } from './guard-thread.ts';
 import {
   type Figures,
   nobody,
   Pending,
+  parseAnswer,
   parseFromServer,
   parseGuard,
   parseOutcome,
@@ -180,6 +182,24 @@ export class ServerProcess {
   async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
     const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);
     return parseSnapshot(snapshot);
+  }
+
+  /** Has the process carry out an order of the admin socket. */
+  async order(order: Order, left: AbortSignal): Promise<Answer> {
+    const limitMs = limitOf(order);
+    const value = await this.#pending.ask((id) => {
+      this.#send({ type: 'order', id, order });
+      left.addEventListener('abort', () => this.#send({ type: 'leave', id }));
+    }, limitMs);
+    const answer = parseAnswer(value) ?? this.#unanswered(order, limitMs);
+    return { process: this.number, pid: this.#child.pid ?? 0, ...answer };
+  }
+
+  #unanswered({ order }: Order, limitMs: number): Pick<Answer, 'answer' | 'error'> {
+    const error = `it did not answer within ${limitMs} ms`;
+    if (order !== 'stack') return { error };
+    // Its guard tells what a main thread that stands still is in.
+    return { answer: { main: this.stack ?? `no stack: ${error}`, workers: [] } satisfies Stacks };
   }
 
   #untilEnd(): Promise<ServerEnd> {

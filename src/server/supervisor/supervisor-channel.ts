@@ -1,4 +1,5 @@
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import type { Order } from './admin/orders.ts';
 import {
   type Figures,
   type FromServer,
@@ -8,12 +9,15 @@ import {
   type ReloadOutcome,
   type StartFailure,
   type StartOrder,
+  type ToServer,
 } from './messages.ts';
 
 export interface ChannelHandlers {
   reload(): Promise<ReloadOutcome>;
   /** What this process has counted; undefined: nothing. */
   collect(): MetricsSnapshot | undefined;
+  /** Carries out an order of the admin socket. */
+  order(order: Order, left: AbortSignal): Promise<unknown>;
 }
 
 /**
@@ -27,6 +31,8 @@ export class SupervisorChannel {
   readonly #order: Promise<StartOrder>;
   #onOrder: (order: StartOrder) => void = () => {};
   #handlers: ChannelHandlers | undefined;
+  /** Orders that are carried out now, by their numbers. */
+  readonly #orders = new Map<number, AbortController>();
 
   /** @throws Error in a process that no supervisor has started */
   constructor() {
@@ -87,11 +93,23 @@ export class SupervisorChannel {
       this.#onOrder(message.order);
     } else if (message.type === 'collection') {
       this.#pending.reply(message.id, message.snapshots);
+    } else if (message.type === 'leave') {
+      this.#orders.get(message.id)?.abort();
     } else if (this.#handlers !== undefined) {
       const { id } = message;
-      const value =
-        message.type === 'reload' ? await this.#handlers.reload() : this.#handlers.collect();
-      await this.#send({ type: 'reply', id, value });
+      await this.#send({ type: 'reply', id, value: await this.#answer(message, this.#handlers) });
+    }
+  }
+
+  async #answer(question: Question, handlers: ChannelHandlers): Promise<unknown> {
+    if (question.type === 'reload') return handlers.reload();
+    if (question.type === 'collect') return handlers.collect();
+    const left = new AbortController();
+    this.#orders.set(question.id, left);
+    try {
+      return await handlers.order(question.order, left.signal);
+    } finally {
+      this.#orders.delete(question.id);
     }
   }
 
@@ -107,3 +125,5 @@ export class SupervisorChannel {
     });
   }
 }
+
+type Question = Extract<ToServer, { readonly type: 'reload' | 'collect' | 'order' }>;

@@ -6,6 +6,7 @@ import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
 import { freePorts } from '../http/edge/http-server.ts';
+import type { Answer, Order } from './admin/orders.ts';
 import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 import { Tally } from './tally.ts';
@@ -75,6 +76,12 @@ export class Supervisor {
     this.#reloading?.abort();
     const cause = { reason: 'asked' };
     await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
+  }
+
+  /** Has each process carry out an order of the admin socket, all at the same time. */
+  async *order(order: Order, left: AbortSignal): AsyncGenerator<Answer> {
+    const answers = this.#slots.flatMap((slot) => slot.order(order, left));
+    for (const answer of answers) yield await answer;
   }
 
   /** Drains and ends every process. Resolves with whether all of them answered everything. Idempotent. */
@@ -294,6 +301,11 @@ export class Slot {
     // A process that is starting may have read the files before they changed.
     await this.#next?.ready;
     return this.#current?.reload();
+  }
+
+  /** Has each process, also one that drains, carry out an order. */
+  order(order: Order, left: AbortSignal): Promise<Answer>[] {
+    return Array.from(this.#alive, (server) => server.order(order, left));
   }
 
   /** Starts another process, and ends the serving one when the other is ready. */

@@ -78,6 +78,10 @@ export interface ConsoleSite {
   page(request: PageRequest, serves: Serves): Answer | Promise<Answer>;
   /** The figures of the service; undefined: none are kept. */
   readonly figures: (() => Promise<Answer>) | undefined;
+  /** Whether the page may have a profile taken: see {@link profile}. */
+  readonly acts: boolean;
+  /** Takes a CPU profile of this process. @param left aborts when the client has gone */
+  profile(query: string, left: AbortSignal): Promise<Answer>;
 }
 
 /** The headers that repeat what a message of MCP says. Repeated headers are joined with a comma. */

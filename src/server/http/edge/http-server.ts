@@ -178,7 +178,7 @@ export async function freePorts({
     return (server.address() as AddressInfo).port;
   };
   try {
-    if (http && socket !== '') await assertSocketFree(resolvePath(socket));
+    if (http && socket !== '') await assertSocketFree(resolvePath(socket), 'socket');
     const own = http && socket === '' ? await hold(port) : port;
     // Both ports are held at once: two times 0 must give two different ports.
     return {
@@ -212,27 +212,35 @@ export class SocketFile {
   /** Where to listen. */
   readonly private: string;
   readonly #mode: number;
+  readonly #option: string;
   #published: Pick<Stats, 'dev' | 'ino'> | undefined;
 
-  private constructor(path: string, folder: string, mode: number) {
+  private constructor(path: string, folder: string, mode: number, option: string) {
     this.path = path;
     this.private = `${folder}/s`;
     this.#mode = mode;
+    this.#option = option;
   }
 
   /**
    * @param takesOver whether another server at the path is of the same service, and is to lose its place
+   * @param option that names the path, for messages
    * @throws StartupError with one line: somebody else listens there, or the folder can't be written to
    */
-  static async prepare(path: string, mode: number, takesOver: boolean): Promise<SocketFile> {
+  static async prepare(
+    path: string,
+    mode: number,
+    takesOver: boolean,
+    option = 'socket',
+  ): Promise<SocketFile> {
     const folderLength = Buffer.byteLength(dirname(path)) + folderBytes;
     if (Math.max(Buffer.byteLength(path), folderLength) > mostBytes)
-      throw socketError(path, 'ENAMETOOLONG');
-    if (!takesOver) await assertSocketFree(path);
+      throw socketError(path, 'ENAMETOOLONG', option);
+    if (!takesOver) await assertSocketFree(path, option);
     try {
-      return new SocketFile(path, await mkdtemp(`${dirname(path)}/.`), mode);
+      return new SocketFile(path, await mkdtemp(`${dirname(path)}/.`), mode, option);
     } catch (error) {
-      throw socketError(path, codeOf(error));
+      throw socketError(path, codeOf(error), option);
     }
   }
 
@@ -244,7 +252,7 @@ export class SocketFile {
       await rename(this.private, this.path);
       this.#published = { dev, ino };
     } catch (error) {
-      throw socketError(this.path, codeOf(error));
+      throw socketError(this.path, codeOf(error), this.#option);
     }
   }
 
@@ -269,21 +277,22 @@ export class SocketFile {
 }
 
 /** @throws StartupError with one line if the path holds anything but a socket at which nobody listens any more */
-async function assertSocketFree(path: string): Promise<void> {
+async function assertSocketFree(path: string, option: string): Promise<void> {
   let found: Stats;
   try {
     found = await lstat(path);
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') return;
-    throw socketError(path, code);
+    throw socketError(path, code, option);
   }
   if (!found.isSocket()) {
-    const message = `option socket: ${path} is there already and is no socket: move it away, or choose another path`;
+    const message = `option ${option}: ${path} is there already and is no socket: move it away, or choose another path`;
     throw Object.assign(new StartupError(message), { code: 'EEXIST' });
   }
   const code = await connectionTo(path);
-  if (code !== 'ECONNREFUSED') throw socketError(path, code === undefined ? 'EADDRINUSE' : code);
+  if (code !== 'ECONNREFUSED')
+    throw socketError(path, code === undefined ? 'EADDRINUSE' : code, option);
 }
 
 /** How a connection to the socket fails; undefined: it does not. */
@@ -310,7 +319,11 @@ const fileAdvice: Readonly<Record<string, (path: string) => string>> = {
 };
 
 /** An error at the start: one line that says what to do. `code` is the operating system's. */
-export function socketError(path: string, code: string): StartupError & { code: string } {
+export function socketError(
+  path: string,
+  code: string,
+  option = 'socket',
+): StartupError & { code: string } {
   const what = fileAdvice[code]?.(path) ?? `cannot listen at ${path}: ${code}`;
-  return Object.assign(new StartupError(`option socket: ${what}`), { code });
+  return Object.assign(new StartupError(`option ${option}: ${what}`), { code });
 }

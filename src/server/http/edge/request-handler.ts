@@ -27,7 +27,7 @@ import type { Facade, HttpOptions } from './http-options.ts';
 import type { Scheme } from './http-server.ts';
 import { createPeers } from './peer.ts';
 import type { ReplyTurns } from './reply-turns.ts';
-import { Checks } from './request-checks.ts';
+import { authorityOf, Checks } from './request-checks.ts';
 import { RequestHead } from './request-head.ts';
 import { HttpSpan } from './span.ts';
 
@@ -43,6 +43,7 @@ export type Target =
   | 'root'
   | 'console'
   | 'figures'
+  | 'profile'
   | 'none';
 
 /** The first line of a request, and what is known of its connection. */
@@ -68,7 +69,7 @@ export type AskWho = () => Verdict | Promise<Verdict>;
 
 /** Whether the console is asked for, whose answers no page of another origin may read. */
 export function isConsole(target: Target): boolean {
-  return target === 'console' || target === 'figures';
+  return target === 'console' || target === 'figures' || target === 'profile';
 }
 
 /** Whether procedures are called there. */
@@ -82,6 +83,12 @@ const consoleFolder = '/console/';
 const noStore = ['cache-control', 'no-store'];
 const readOnly = { headers: ['allow', 'GET, HEAD'] };
 const getOnly = rejection(405, 'use GET', readOnly);
+const postOnly = rejection(405, 'use POST', { headers: ['allow', 'POST'] });
+const noActions = rejection(
+  403,
+  'the console takes profiles on a loopback address outside production, or with consoleActions and authenticate',
+);
+const otherOrigin = rejection(403, 'only the page of this console may ask for a profile');
 const notReady = rejection(503, 'the service is starting or stopping, try again');
 const unknownFormat = rejection(
   400,
@@ -141,7 +148,9 @@ export class RequestHandler {
       if (url === '/') return 'root';
       if (url === '/console' || url.startsWith(consoleFolder)) {
         const isFigures = url === `${consoleFolder}figures` && serves !== 'calls';
-        return isFigures && site.figures !== undefined ? 'figures' : 'console';
+        if (isFigures && site.figures !== undefined) return 'figures';
+        // Never on a port of its own for metrics: whoever reads those gives no orders.
+        return url === `${consoleFolder}profile` && serves === 'all' ? 'profile' : 'console';
       }
     }
     if (serves === 'calls') return 'none';
@@ -272,9 +281,18 @@ export class RequestHandler {
       (isConsole(target) && options.console?.isServed(head.host) === false
         ? notLocal
         : undefined) ??
+      (target === 'profile' ? this.#actionRefusal(method) : undefined) ??
       facade?.refusal(head, isLocal);
     if (refused !== undefined) {
       exchange.answer(refused);
+      return;
+    }
+    if (target === 'profile') {
+      const verdict = this.ask(exchange, method, path, askWho);
+      exchange.answerOnce((scope) => {
+        const profile = () => this.#profile(asked, scope);
+        return verdict === undefined ? profile() : admitted(service, scope, verdict, profile);
+      });
       return;
     }
     const { ifNoneMatch } = head;
@@ -286,6 +304,20 @@ export class RequestHandler {
     const verdict = saysMuch && isRead ? this.ask(exchange, method, path, askWho) : undefined;
     if (verdict === undefined) exchange.answerOnce(answer);
     else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer));
+  }
+
+  /** Why the console does not act on this request; undefined: it may. */
+  #actionRefusal(method: string): Answer | undefined {
+    const { head } = this;
+    if (this.context.options.console?.acts !== true) return noActions;
+    if (method !== 'POST') return postOnly;
+    return isSameOrigin(head) ? undefined : otherOrigin;
+  }
+
+  async #profile({ query }: Asked, scope: RequestScope): Promise<Answer> {
+    const left = new AbortController();
+    scope.addListener({ onCancelled: () => left.abort() });
+    return (await this.context.options.console?.profile(query, left.signal)) ?? this.#notFound;
   }
 
   /** Asks who calls; undefined: everybody may. */
@@ -318,6 +350,7 @@ export class RequestHandler {
       case 'none':
       case 'mcp':
       case 'api':
+      case 'profile':
         return this.#notFound;
     }
     if (!isRead) return getOnly;
@@ -367,6 +400,15 @@ export class RequestHandler {
     const { console: site, serves } = this.context.options;
     return site?.page({ name, acceptEncoding, ifNoneMatch }, serves) ?? this.#notFound;
   }
+}
+
+/**
+ * Whether no page of another origin sends the request. Browsers that know it say so in Sec-Fetch-Site, behind a proxy too; all
+ * others send Origin with each POST. A client without either is no browser.
+ */
+function isSameOrigin({ fetchSite, origin, host }: RequestHead): boolean {
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
+  return origin === undefined || authorityOf(origin) === host?.toLowerCase();
 }
 
 /** The format that the query of a GET asks for. Other parameters are ignored, since they are not this service's. */

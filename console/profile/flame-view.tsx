@@ -1,0 +1,217 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import {
+  byFunction,
+  byProcedure,
+  joinThreads,
+  type Profile,
+  type ProfileRow,
+  type ThreadProfile,
+} from '../../src/extras/insight/analysis.ts';
+import { Scroll } from '../parts/data-table.tsx';
+import { NumberHeads } from '../parts/number-heads.tsx';
+import { scheme } from '../state/scheme.ts';
+import {
+  type Box,
+  draw,
+  type Frame,
+  framesOf,
+  layOut,
+  neighbour,
+  rowHeight,
+  titleOf,
+  workOf,
+} from './flame.ts';
+
+/** Rows of the tables that are shown. */
+const mostRows = 30;
+
+/** A profile as a flame graph and as tables. */
+export function FlameView({ profile }: { readonly profile: Profile }) {
+  const [chosen, choose] = useState('all');
+  const [search, setSearch] = useState('');
+  const threads = profile.threads.filter(
+    ({ threadId }) => chosen === 'all' || chosen === String(threadId),
+  );
+  const tree = useMemo(() => joinThreads(threads), [profile, chosen]);
+  const failed = profile.threads.flatMap((thread) =>
+    'error' in thread ? [`${thread.name}: ${thread.error}`] : [],
+  );
+  return (
+    <>
+      <div class="flame-head">
+        <label>
+          Thread{' '}
+          <select value={chosen} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+            <option value="all">all, joined</option>
+            {profile.threads.map(({ name, threadId }) => (
+              <option key={threadId} value={String(threadId)}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Search{' '}
+          <input
+            type="search"
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+        </label>
+        {threads.length === 1 &&
+          threads.map((thread) => <Download key={thread.name} thread={thread} />)}
+      </div>
+      {failed.map((text) => (
+        <p key={text} class="fault">
+          {text}
+        </p>
+      ))}
+      <Graph key={chosen} threads={threads} search={search.trim().toLowerCase()} />
+      <Table title="Procedures" rows={byProcedure(tree)} />
+      <Table title="Functions" rows={byFunction(tree)} />
+    </>
+  );
+}
+
+function Download({ thread }: { readonly thread: ThreadProfile }) {
+  if ('error' in thread) return null;
+  const save = (): void => {
+    const url = URL.createObjectURL(new Blob([thread.profile], { type: 'application/json' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = `${thread.name}.cpuprofile`;
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <button type="button" onClick={save}>
+      Download .cpuprofile
+    </button>
+  );
+}
+
+interface GraphProps {
+  readonly threads: readonly ThreadProfile[];
+  readonly search: string;
+}
+
+function Graph({ threads, search }: GraphProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const boxes = useRef<readonly Box[]>([]);
+  const frames = useMemo(() => framesOf(workOf(threads)), [threads[0], threads.length]);
+  const root = frames[0] as Frame;
+  const [zoom, setZoom] = useState(root);
+  const [selected, select] = useState(root);
+  const isFound =
+    search === ''
+      ? undefined
+      : ({ node, procedure }: Frame): boolean =>
+          `${node.name} ${node.url} ${procedure ?? ''}`.toLowerCase().includes(search);
+  useEffect(() => {
+    const { current } = canvas;
+    if (current === null) return undefined;
+    const redraw = (): void => {
+      boxes.current = layOut(frames, zoom, current.clientWidth);
+      draw(current, boxes.current, { selected, isFound });
+    };
+    redraw();
+    const size = new ResizeObserver(redraw);
+    size.observe(current.parentElement ?? current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', redraw);
+    const stop = scheme.subscribe(redraw);
+    return () => {
+      stop();
+      dark.removeEventListener('change', redraw);
+      size.disconnect();
+    };
+  }, [frames, zoom, selected, search]);
+  const at = ({ offsetX, offsetY }: MouseEvent): Frame | undefined =>
+    boxes.current.find(
+      ({ x, y, width }) =>
+        offsetX >= x && offsetX < x + width && offsetY >= y && offsetY < y + rowHeight,
+    )?.frame;
+  const onKey = (event: KeyboardEvent): void => {
+    const { key } = event;
+    let next: Frame | undefined;
+    if (key === 'Enter') setZoom(selected);
+    else if (key === 'Escape') setZoom(root);
+    else if (key.startsWith('Arrow')) next = neighbour(boxes.current, selected, key);
+    else return;
+    event.preventDefault();
+    if (next === undefined) return;
+    select(next);
+    canvas.current?.parentElement?.scrollTo({ top: (next.depth - 5) * rowHeight });
+  };
+  if (root.node.total === 0) return <p class="hint">Nothing was computed meanwhile.</p>;
+  return (
+    <>
+      <div
+        class="flame"
+        tabIndex={0}
+        role="application"
+        aria-label="Flame graph. Arrow keys go from function to function, Enter looks into one, Escape leads back"
+        aria-describedby="flame-frame"
+        onKeyDown={onKey}
+        onMouseMove={(event) => {
+          const over = at(event);
+          event.currentTarget.title = over === undefined ? '' : textOf(over, root);
+        }}
+        onClick={(event) => {
+          const hit = at(event);
+          if (hit === undefined) return;
+          select(hit);
+          setZoom(hit);
+        }}
+      >
+        <canvas ref={canvas} />
+      </div>
+      <p id="flame-frame" class="frame-text" aria-live="polite">
+        {textOf(selected, root)}
+      </p>
+    </>
+  );
+}
+
+function textOf(frame: Frame, root: Frame): string {
+  const { node, procedure } = frame;
+  const share = (samples: number): string => `${((samples / root.node.total) * 100).toFixed(1)}%`;
+  return [
+    titleOf(frame),
+    ...(node.url === '' ? [] : [`${node.url}:${node.line}`]),
+    `${share(node.total)} with what it calls, ${share(node.self)} itself`,
+    ...(procedure === undefined || node.procedure !== undefined ? [] : [`for ${procedure}`]),
+  ].join(' — ');
+}
+
+function Table({ title, rows }: { readonly title: string; readonly rows: readonly ProfileRow[] }) {
+  const all = rows.reduce((sum, { self }) => sum + self, 0);
+  const shown = rows.filter(({ self }) => self > 0).slice(0, mostRows);
+  const hasPlaces = shown.some(({ place }) => place !== '');
+  return (
+    <>
+      <h3>{title}</h3>
+      <Scroll label={`${title} by samples`}>
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">name</th>
+              {hasPlaces && <th scope="col">place</th>}
+              <NumberHeads names={['self', 'share']} />
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map(({ name, place, self }) => (
+              <tr key={`${name} ${place}`}>
+                <th scope="row">{name}</th>
+                {hasPlaces && <td>{place}</td>}
+                <td class="number">{self.toLocaleString('en')}</td>
+                <td class="number">{((self / Math.max(all, 1)) * 100).toFixed(1)}%</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+import { type InspectorNotification, type NodeWorker, Session } from 'node:inspector';
+import { messageOf } from '../../core/base/message-of.ts';
+
+/** A thread of this process that answers the inspector's protocol. */
+export interface InspectedThread {
+  /** 0: the main thread. */
+  readonly threadId: number;
+  /**
+   * @returns the result as JSON text
+   * @throws Error (rejects) with one line: the thread has ended, or refuses
+   */
+  ask(method: string, params?: object): Promise<string>;
+}
+
+const ended = 'it has ended meanwhile';
+
+type Attached = InspectorNotification<NodeWorker.AttachedToWorkerEventDataType>;
+type Received = InspectorNotification<NodeWorker.ReceivedMessageFromWorkerEventDataType>;
+type Detached = InspectorNotification<NodeWorker.DetachedFromWorkerEventDataType>;
+
+/**
+ * The main thread and chosen workers, by the inspector's protocol. No port is opened, and a worker answers while it computes. Other
+ * threads, and those that start later, are left alone.
+ */
+export class InspectedThreads {
+  readonly main: InspectedThread;
+  readonly workers: readonly InspectedThread[];
+  readonly #session: Session;
+  readonly #sessions: ReadonlyMap<string, WorkerSession>;
+
+  private constructor(session: Session, sessions: ReadonlyMap<string, WorkerSession>) {
+    this.#session = session;
+    this.#sessions = sessions;
+    this.main = { threadId: 0, ask: (method, params) => askMain(session, method, params) };
+    this.workers = [...sessions.values()];
+  }
+
+  /** @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example */
+  static async connect(threadIds: readonly number[]): Promise<InspectedThreads> {
+    const session = new Session();
+    session.connect();
+    const sessions = new Map<string, WorkerSession>();
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
+      const { sessionId, workerInfo } = params;
+      // The title begins with the number of the thread. A name may follow.
+      const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
+      if (threadIds.includes(threadId))
+        sessions.set(sessionId, new WorkerSession(session, sessionId, threadId));
+      else post(session, 'NodeWorker.detach', { sessionId });
+    });
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
+      sessions.get(params.sessionId)?.take(params.message),
+    );
+    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) =>
+      sessions.get(params.sessionId)?.end(),
+    );
+    // Its answer comes after all threads were attached to.
+    await new Promise<void>((resolve) => {
+      session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => resolve());
+    });
+    return new InspectedThreads(session, sessions);
+  }
+
+  /** Ends what was begun in the threads. Idempotent. */
+  disconnect(): void {
+    for (const [sessionId, thread] of this.#sessions) {
+      thread.end();
+      post(this.#session, 'NodeWorker.detach', { sessionId });
+    }
+    this.#session.disconnect();
+  }
+}
+
+class WorkerSession implements InspectedThread {
+  readonly threadId: number;
+  readonly #session: Session;
+  readonly #sessionId: string;
+  readonly #waiting: ((message: string | undefined) => void)[] = [];
+  #asked = 0;
+  #isEnded = false;
+
+  constructor(session: Session, sessionId: string, threadId: number) {
+    this.#session = session;
+    this.#sessionId = sessionId;
+    this.threadId = threadId;
+  }
+
+  async ask(method: string, params: object = {}): Promise<string> {
+    if (this.#isEnded) throw new Error(ended);
+    const answer = await new Promise<string | undefined>((resolve) => {
+      // The thread answers in the order in which it was asked, and perhaps before `post` returns.
+      this.#waiting.push(resolve);
+      const message = JSON.stringify({ id: ++this.#asked, method, params });
+      const sessionId = this.#sessionId;
+      post(this.#session, 'NodeWorker.sendMessageToWorker', { sessionId, message });
+    });
+    if (answer === undefined) throw new Error(ended);
+    // The answer may be long: it is not parsed.
+    const head = /^\{"id":\d+,"result":/.exec(answer)?.[0];
+    if (head !== undefined) return answer.slice(head.length, -1);
+    const { error } = JSON.parse(answer) as { readonly error?: { readonly message?: string } };
+    throw new Error(error?.message ?? 'it gave no answer that can be read');
+  }
+
+  take(message: string): void {
+    // What is no answer is an event.
+    if (message.startsWith('{"id":')) this.#waiting.shift()?.(message);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+}
+
+/** The callback takes the error of a thread that has ended meanwhile. */
+function post(session: Session, method: string, params: object): void {
+  session.post(method, params, () => {});
+}
+
+function askMain(session: Session, method: string, params: object = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    session.post(method, params, (error: Error | null, result?: object) => {
+      if (error === null) resolve(JSON.stringify(result));
+      else reject(new Error(messageOf(error)));
+    });
+  });
+}

@@ -1,0 +1,109 @@
+/** docs/console.md, "A profile": the button and the flame graph in a browser. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { fixture } from '../files.ts';
+import { assertQuiet, noBrowser, OneBrowser, type Shown, violations } from './browser.ts';
+
+const options = { modules: [fixture('insight/burning.ts')], workers: 1, spareWorkers: 0 };
+
+/** Takes a profile while the service computes, and waits until it is shown. */
+async function profiled({ page, app }: Shown): Promise<void> {
+  await page.getByRole('spinbutton', { name: 'Seconds' }).fill('1');
+  await page.getByRole('button', { name: 'Take a profile' }).click();
+  await page.getByText('The threads are watched for 1 s').waitFor();
+  const graph = page.getByRole('application', { name: /^Flame graph/ });
+  let isShown = false;
+  const shown = graph.waitFor().then(() => {
+    isShown = true;
+  });
+  while (!isShown) {
+    const call = { jsonrpc: '2.0', id: 1, method: 'direct', params: { ms: 20 } };
+    await app.dispatcher.dispatch(call);
+  }
+  await shown;
+}
+
+const frameText = (page: Page): Promise<string> => page.locator('#flame-frame').innerText();
+
+/** Whether the canvas has more than one colour. */
+const isPainted = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>(`(() => {
+    const canvas = document.querySelector('.flame canvas');
+    const copy = document.createElement('canvas');
+    Object.assign(copy, { width: canvas.width, height: canvas.height });
+    const pen = copy.getContext('2d', { willReadFrequently: true });
+    pen.drawImage(canvas, 0, 0);
+    const { data } = pen.getImageData(0, 0, copy.width, copy.height);
+    return new Set(new Uint32Array(data.buffer)).size > 2;
+  })()`);
+
+describe('a profile in the console', { skip: noBrowser }, () => {
+  const browser = new OneBrowser();
+
+  test('is a flame graph and tables; keys, search and threads lead through it', async (t) => {
+    const shown = await browser.show(t, { hash: '#/live', options });
+    const { page } = shown;
+    await profiled(shown);
+    assert.ok(await isPainted(page));
+    for (const [table, name] of [
+      ['Procedures by samples', 'direct'],
+      ['Functions by samples', 'burn'],
+    ] as const)
+      await page.getByRole('group', { name: table }).getByRole('rowheader', { name }).waitFor();
+    const graph = page.getByRole('application', { name: /^Flame graph/ });
+    await graph.focus();
+    assert.match(await frameText(page), /^\(root\) — 100\.0% with what it calls/);
+    await page.keyboard.press('ArrowDown');
+    const below = await frameText(page);
+    assert.doesNotMatch(below, /^\(root\)/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('ArrowUp');
+    assert.match(await frameText(page), /^\(root\)/);
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Search').fill('burn');
+    assert.ok(await isPainted(page));
+    await graph.click({ position: { x: 20, y: 27 } });
+    assert.doesNotMatch(await frameText(page), /^\(root\)/);
+    const worker = await page.locator('option', { hasText: /^worker-/ }).innerText();
+    await page.getByLabel('Thread').selectOption({ label: worker });
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download .cpuprofile' }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), `${worker}.cpuprofile`);
+    const file = JSON.parse(readFileSync(await download.path(), 'utf8')) as { nodes: unknown[] };
+    assert.ok(file.nodes.length > 1);
+    assert.deepEqual(await violations(page), []);
+    await assertQuiet(shown);
+  });
+
+  for (const scheme of ['light', 'dark'] as const)
+    test(`fits 320 pixels in ${scheme} colours, is stopped by its button, and says why it is refused`, async (t) => {
+      const shown = await browser.show(t, { hash: '#/live', options, width: 320, scheme });
+      const { page, url } = shown;
+      await page.getByRole('spinbutton', { name: 'Seconds' }).fill('60');
+      await page.getByRole('spinbutton', { name: 'Seconds' }).press('Enter');
+      await page.getByRole('button', { name: 'Stop' }).waitFor();
+      const beside = await fetch(new URL('profile?seconds=1', url), { method: 'POST' });
+      assert.equal(beside.status, 409);
+      await page.getByRole('button', { name: 'Stop' }).click();
+      await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+      await profiled(shown);
+      assert.ok(await isPainted(page));
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(width <= 320, `${width} pixels`);
+      assert.deepEqual(await violations(page), []);
+      await assertQuiet(shown);
+    });
+
+  test('is not offered where the console may not act', async (t) => {
+    const shown = await browser.show(t, {
+      hash: '#/live',
+      options: { ...options, allowedHosts: ['127.0.0.1'], console: true },
+    });
+    await shown.page.getByRole('heading', { name: 'Workers' }).waitFor();
+    assert.equal(await shown.page.getByRole('heading', { name: 'Profile' }).count(), 0);
+  });
+});

@@ -1,0 +1,219 @@
+/** docs/operations.md, "A CPU profile": what is in one, and what does not disturb it. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import {
+  byFunction,
+  byProcedure,
+  joinThreads,
+  type Profile,
+  type ThreadProfile,
+} from '../../src/extras/insight/analysis.ts';
+import { type AppOptions, RpcApp } from '../../src/index.ts';
+import { fixture, modulePath, nodeFlags } from '../files.ts';
+import { recorder } from '../harness.ts';
+import { until } from '../turns.ts';
+
+const burning = fixture('insight/burning.ts');
+
+async function serve(t: TestContext, options: AppOptions = {}) {
+  const { log, lines } = recorder();
+  const app = new RpcApp({
+    modules: [burning],
+    workers: 2,
+    spareWorkers: 0,
+    niceIncrement: 0,
+    port: 0,
+    log,
+    ...options,
+  });
+  t.after(() => app.close());
+  const { url } = await app.listen();
+  const profile = async (query: string, signal?: AbortSignal): Promise<Profile> => {
+    const response = await fetch(new URL(`/console/profile?${query}`, url), {
+      method: 'POST',
+      ...(signal && { signal }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return JSON.parse(text) as Profile;
+  };
+  const call = (method: string, ms = 20): Promise<unknown> =>
+    app.dispatcher.dispatch({ jsonrpc: '2.0', id: 1, method, params: { ms } });
+  return { app, lines, profile, call };
+}
+
+/** Calls all the time until the test has ended. */
+function keepCalling(t: TestContext, call: (method: string) => Promise<unknown>, names: string[]) {
+  let isOver = false;
+  const done = (async () => {
+    while (!isOver) {
+      const replies = await Promise.all(names.map((name) => call(name)));
+      assert.doesNotMatch(JSON.stringify(replies), /"error"/);
+      // Inline calls alone would be an endless chain of microtasks.
+      await nextTurn();
+    }
+  })();
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await done;
+  };
+  t.after(stop);
+  return stop;
+}
+
+function hitsOf(thread: ThreadProfile): number {
+  assert.ok(!('error' in thread), `${thread.name}: ${'error' in thread && thread.error}`);
+  const { nodes, samples } = JSON.parse(thread.profile) as {
+    nodes: { hitCount: number }[];
+    samples: number[];
+  };
+  const hits = nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
+  // The last sample may be that of the end itself.
+  assert.ok(samples.length - hits <= 1 && hits > 0, `${hits} of ${samples.length}`);
+  return hits;
+}
+
+const failureOf = (thread: ThreadProfile | undefined): string | undefined =>
+  thread !== undefined && 'error' in thread ? thread.error : undefined;
+
+describe('a profile', () => {
+  test('adds up by procedure and by function, over the main thread and all workers', async (t) => {
+    const { profile, call, lines } = await serve(t);
+    const names = ['direct', 'later', 'f.one', 'f.two', 'inline', 'callback'];
+    const stop = keepCalling(t, call, names);
+    const { threads, ms, intervalMs } = await profile('seconds=2&intervalMs=5');
+    await stop();
+    assert.ok(ms >= 2000 && intervalMs === 5);
+    assert.deepEqual(
+      threads.map(({ name, threadId }) => name.replace(String(threadId), 'N')),
+      ['main', 'worker-N', 'worker-N'],
+    );
+    const all = threads.reduce((sum, thread) => sum + hitsOf(thread), 0);
+    const tree = joinThreads(threads);
+    const procedures = byProcedure(tree);
+    for (const rows of [procedures, byFunction(tree)])
+      assert.equal(
+        rows.reduce((sum, { self }) => sum + self, 0),
+        all,
+      );
+    const found = procedures.map(({ name }) => name);
+    for (const name of ['direct', 'later', 'f.one or f.two', 'inline', '(no procedure)'])
+      assert.ok(found.includes(name), `${name} is not among ${found.join(', ')}`);
+    // V8 does not tell who has set a timer.
+    const selfOf = (name: string): number => procedures.find((row) => row.name === name)?.self ?? 0;
+    assert.ok(selfOf('callback') < selfOf('(no procedure)') / 2 && !found.includes('f.one'));
+    const burn = byFunction(tree).find(({ name }) => name === 'burn');
+    assert.match(burn?.place ?? '', /^insight\/burning\.[jt]s:\d+$/);
+    // The stop at the beginning is nobody's.
+    const blamed = lines.filter(({ fields }) => fields.event === 'front-end-blocked');
+    for (const { fields } of blamed) assert.ok(names.includes(String(fields.method)));
+  });
+
+  test('has a worker that computes without end, and one that was ended by its deadline is named', async (t) => {
+    const { profile, call, lines } = await serve(t);
+    const taken = profile('seconds=1.5');
+    const loop = call('loop');
+    const { threads } = await taken;
+    await loop;
+    const failures = threads.map(failureOf);
+    assert.deepEqual(
+      failures.filter((failure) => failure !== undefined),
+      ['it has ended meanwhile'],
+    );
+    assert.equal(failures[0], undefined);
+    const killed = lines.find(({ fields }) => fields.event === 'worker-killed');
+    assert.match(String(killed?.fields.detail), /endless/);
+  });
+
+  test('begins in a worker that computes', async (t) => {
+    const { app, profile, call } = await serve(t, { workers: 1 });
+    const direct = call('direct', 1500);
+    await until(() => app.dispatcher.stats().pool?.workers[0]?.running !== undefined);
+    const { threads } = await profile('seconds=0.3&intervalMs=5');
+    const rows = byProcedure(joinThreads(threads.slice(1)));
+    assert.equal(rows[0]?.name, 'direct');
+    await direct;
+  });
+
+  test('outlives a reload, and the next one has the new threads', async (t) => {
+    const folder = mkdtempSync(join(dirname(burning), 'reloaded-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const copy = join(folder, burning.replace(/^.*[\\/]/, ''));
+    copyFileSync(burning, copy);
+    const source = readFileSync(burning, 'utf8').replaceAll('../../../src', '../../../../src');
+    writeFileSync(copy, source);
+    const { app, profile, call } = await serve(t, { modules: [copy] });
+    const taken = profile('seconds=6');
+    writeFileSync(copy, source.replaceAll("'direct'", "'renamed'"));
+    assert.equal(await app.reload(), true);
+    const { threads } = await taken;
+    assert.equal(failureOf(threads[0]), undefined);
+    assert.equal(threads.length, 3);
+    const stop = keepCalling(t, call, ['renamed', 'inline']);
+    const next = await profile('seconds=1');
+    await stop();
+    const found = byProcedure(joinThreads(next.threads)).map(({ name }) => name);
+    assert.ok(found.includes('renamed') && found.includes('inline'), found.join(', '));
+    for (const { profile: text } of next.threads.filter((thread) => 'profile' in thread))
+      assert.doesNotMatch(text, /[?&]gen=/);
+  });
+
+  test('stops if the service ends, and leaves nothing behind if a client leaves', async (t) => {
+    const { app, profile } = await serve(t);
+    for (let i = 0; i < 20; i++) {
+      const left = new AbortController();
+      const taken = profile('seconds=60', left.signal);
+      setImmediate(() => left.abort());
+      await assert.rejects(taken, /abort/i);
+    }
+    // The last of them may not have been heard of yet.
+    let next = await profile('seconds=0.05').catch(String);
+    while (typeof next === 'string') next = await profile('seconds=0.05').catch(String);
+    assert.deepEqual(next.threads.map(failureOf), [undefined, undefined, undefined]);
+    const last = profile('seconds=60');
+    last.catch(() => {});
+    while (typeof (await profile('seconds=0.05').catch(String)) !== 'string');
+    await app.close();
+    await assert.rejects(last, /503|the service ends|fetch failed/);
+  });
+});
+
+const run = promisify(execFile);
+
+interface Answered {
+  readonly status: number;
+  readonly answer: Profile & { readonly error?: { readonly data: { readonly reason: string } } };
+}
+
+async function program(flags: readonly string[]): Promise<Answered> {
+  const path = modulePath('test/fixtures/insight/profile-program.ts');
+  const { stdout } = await run(process.execPath, [...flags, ...nodeFlags, path], {
+    maxBuffer: 64 * 1024 ** 2,
+  });
+  return JSON.parse(stdout) as Answered;
+}
+
+test('--inspect changes nothing', async () => {
+  const { status, answer } = await program(['--inspect=127.0.0.1:0']);
+  assert.equal(status, 200);
+  assert.deepEqual(answer.threads.map(failureOf), [undefined, undefined]);
+});
+
+test('without the right to use the inspector a profile is refused in one line', async () => {
+  const isStable = process.allowedNodeEnvironmentFlags.has('--permission');
+  const { status, answer } = await program([
+    isStable ? '--permission' : '--experimental-permission',
+    '--allow-worker',
+    '--allow-addons',
+    '--allow-child-process',
+    '--allow-fs-read=*',
+    '--allow-fs-write=*',
+  ]);
+  assert.equal(status, 503);
+  assert.match(answer.error?.data.reason ?? '', /^this process may not use the inspector: /);
+});

@@ -240,13 +240,13 @@ export class InlineExecutor implements Executor {
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
-      watch?.ended(this.#suspect, began, lag, claimed);
-      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
+      const busyMs = watch?.ended(this.#suspect, began, lag, claimed) ?? 0;
+      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined, busyMs);
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (runUs >= blockedMs * 1000)
       watch?.claim(this.#suspect, began, began + runUs / 1000, lag, claimed);
-    return this.#finish(call, context, outcome, runUs, waitUs);
+    return this.#finish(call, context, outcome, runUs, waitUs, runUs);
   }
 
   /** What still runs although nobody waits for it. */
@@ -292,13 +292,14 @@ export class InlineExecutor implements Executor {
     outcome: Promise<Outcome>,
     limit: TimeLimit,
     began: number | undefined,
+    busyMs: number,
   ): Promise<Reply> {
     this.#host.inFlight++;
     this.#suspect.waiting++;
     runningCode.wait(this.#suspect.slot, 1);
     this.#watch?.enter();
     return new Promise((resolve) => {
-      const waiting = new WaitingCall(call, began, context, limit, this, resolve);
+      const waiting = new WaitingCall(call, began, busyMs, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
       call.scope.addListener(waiting);
       // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
@@ -312,15 +313,15 @@ export class InlineExecutor implements Executor {
     const { call, context } = waiting;
     const runUs = this.#leave(waiting);
     const waitUs = waitOf(call, waiting.began);
-    return this.#finish(call, context, outcome, runUs, waitUs);
+    return this.#finish(call, context, outcome, runUs, waitUs, waiting.busyMs * 1000);
   }
 
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    const { call, began } = waiting;
-    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
+    const { call, began, busyMs } = waiting;
+    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began), busyMs * 1000);
   }
 
   #finish(
@@ -329,19 +330,20 @@ export class InlineExecutor implements Executor {
     outcome: Outcome,
     runUs: number,
     waitUs: number,
+    busyUs: number,
   ): Reply {
     const { sink } = call;
     const source = sink === undefined ? undefined : sourceOf(outcome);
     if (sink !== undefined && source !== undefined) {
       const opening = this.#host.open(call, sink, context, source, this.#suspect);
       return 'refusal' in opening
-        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
-        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
+        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs, busyUs)
+        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs, busyUs);
     }
     if (sink === undefined) {
       this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
     }
-    return this.#ending.finish(call, outcome, runUs, waitUs);
+    return this.#ending.finish(call, outcome, runUs, waitUs, busyUs);
   }
 
   /** How long it ran, microseconds. */
@@ -394,6 +396,7 @@ class WaitingCall implements Deadline, CancelListener {
   /** When the call began, by `clockMs`; undefined: the call is not timed. */
   readonly began: number | undefined;
   readonly context: LazyContext;
+  readonly #firstMs: number;
   readonly #timeoutMs: number;
   readonly #owner: InlineExecutor;
   readonly #resolve: (reply: Reply) => void;
@@ -403,6 +406,7 @@ class WaitingCall implements Deadline, CancelListener {
   constructor(
     call: Call,
     began: number | undefined,
+    firstMs: number,
     context: LazyContext,
     limit: TimeLimit,
     owner: InlineExecutor,
@@ -411,6 +415,7 @@ class WaitingCall implements Deadline, CancelListener {
     this.call = call;
     this.at = limit.at;
     this.began = began;
+    this.#firstMs = firstMs;
     this.context = context;
     this.#timeoutMs = limit.timeoutMs;
     this.#owner = owner;
@@ -420,6 +425,11 @@ class WaitingCall implements Deadline, CancelListener {
   /** Milliseconds since the call began, computed from its deadline. */
   get waitedMs(): number {
     return Math.max(0, clockMs() - (this.at - this.#timeoutMs));
+  }
+
+  /** How long it held the thread before its first wait, and again after one for `authorize` or middleware, milliseconds. */
+  get busyMs(): number {
+    return this.#firstMs + this.context.resumedMs;
   }
 
   /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */

@@ -66,6 +66,8 @@ export interface CallTotals {
   /** Times of the calls that ran. */
   readonly run: HistogramTotals;
   readonly duration: HistogramTotals;
+  /** For how long they held their threads before they ended or first waited, seconds. */
+  readonly busy: number;
 }
 
 /** How often, and for how long, one procedure has held the main thread for too long. */
@@ -107,6 +109,12 @@ export interface WorkerFigures {
   /** Whether it is the spare that takes short calls. */
   readonly isLane: boolean;
   readonly threadId: number;
+  /** The number of its seat within its group: a replacement has that of the thread that it replaces. */
+  readonly worker: number;
+  /** CPU time of the thread, seconds; null: the system does not tell. */
+  readonly cpuSeconds: number | null;
+  /** Bytes that the thread holds, by its own last reading; null: it has read none. */
+  readonly heapBytes: number | null;
   /** Calls that it holds, and calls that it has ended. */
   readonly inFlight: number;
   readonly completed: number;
@@ -220,5 +228,6 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     wait: addHistograms(a.wait, b.wait),
     run: addHistograms(a.run, b.run),
     duration: addHistograms(a.duration, b.duration),
+    busy: a.busy + b.busy,
   };
 }

@@ -445,7 +445,7 @@ export class GenerationLoad {
       modules,
       expected,
       execArgv: workerExecArgv(modules),
-      replica: { ...config, maxWorkerMemory: own.maxWorkerMemory },
+      replica: config,
       counters: poolCounters.of(group),
       bodies,
       shares,

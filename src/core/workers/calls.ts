@@ -222,7 +222,8 @@ export class WorkerCalls implements CallReceiver {
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
     const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
     if (isOrphan) this.orphans.expire(item);
-    item.refuse(refusal, (now - startedAt) * 1000);
+    const runUs = (now - startedAt) * 1000;
+    item.refuse(refusal, runUs, isRunning ? runUs : 0);
     if (!isRunning) this.#abort(item, 'deadline', now);
     onAnswered(item.group);
     return isStuck;

@@ -58,14 +58,14 @@ export interface WorkerOwner {
 export class PoolWorker {
   readonly thread: WorkerThread;
   threadId = 0;
+  /** The operating system's number of the thread; 0: not known. */
+  tid = 0;
   /** Calls it has ended. */
   completed = 0;
   /** Whether the worker finishes what it has and takes no more. */
   isRetiring = false;
   /** Whether it takes short calls alone, and waits for a place that becomes free. */
   isSpare = false;
-  /** Bytes that the worker holds, by its last message about it. */
-  memory = 0;
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;
@@ -101,6 +101,11 @@ export class PoolWorker {
       () => owner.onLate(this, loading.doing),
       (error: ChangedFileError) => owner.onLoadFailed(this, error),
     );
+  }
+
+  /** Bytes that the thread holds, by its own last reading; 0: it has read none. */
+  get memory(): number {
+    return this.thread.ledger.memory;
   }
 
   /** Calls at this worker that somebody waits for, or that its thread may be running. */
@@ -179,7 +184,8 @@ export class PoolWorker {
       this.calls.orphans.isSpent ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
-      (maxWorkerMemory > 0 && this.memory > maxWorkerMemory)
+      // A worker that has just loaded is as its replacement would be.
+      (maxWorkerMemory > 0 && this.completed > 0 && this.memory > maxWorkerMemory)
     );
   }
 
@@ -262,9 +268,6 @@ export class PoolWorker {
         this.calls.aborted(notice.ticket);
         this.#owner.onCapacity();
         break;
-      case 'memory':
-        this.memory = notice.bytes;
-        break;
       case 'fault':
         this.#events.onFault(notice.fault);
         break;
@@ -318,6 +321,7 @@ export class PoolWorker {
     if (error !== undefined) this.#owner.onLoadFailed(this, error);
     else if (notice.type === 'ready') {
       this.threadId = notice.threadId;
+      this.tid = notice.tid;
       this.#owner.onLoaded(this, notice);
     }
   }
@@ -353,11 +357,12 @@ export class PoolWorker {
     if (isTimed) ended.cost.record(micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
+    const busyUs = isTimed ? micros : 0;
     const { id, sink } = ended.call;
     // An empty reply of a call with an id: its stream has opened.
     if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
-      this.streams.enter(ended, sink, runUs);
-    else ended.answer(reply === '' ? undefined : reply, code, runUs);
+      this.streams.enter(ended, sink, runUs, busyUs);
+    else ended.answer(reply === '' ? undefined : reply, code, runUs, busyUs);
   }
 
   /** The worker sent something that no replica sends. Logged once: it may do so at each of its calls. */
@@ -374,7 +379,7 @@ export class PoolWorker {
     const running = this.calls.all[ledger.runningSlot];
     // If the thread was in no call's synchronous code, nobody can tell whose continuation it was.
     const isKnown = ledger.stretch !== undefined || running !== undefined;
-    this.#answerAll((item) => (isKnown && item !== running ? 'neighbour' : reason));
+    this.#answerAll((item) => (isKnown && item !== running ? 'neighbour' : reason), running);
   }
 
   /** The service ends: answers all calls that are here with -32002, and ends the streams. */
@@ -383,11 +388,12 @@ export class PoolWorker {
     this.#answerAll(() => 'shutdown');
   }
 
-  #answerAll(reasonFor: (item: QueuedCall) => LossReason): void {
+  /** @param running the call whose synchronous code the thread was in */
+  #answerAll(reasonFor: (item: QueuedCall) => LossReason, running?: QueuedCall): void {
     const refuse = (item: QueuedCall): void => {
       const { startedAt } = item;
       const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
-      item.refuse(lostCall(item.call, reasonFor(item)), runUs);
+      item.refuse(lostCall(item.call, reasonFor(item)), runUs, item === running ? runUs : 0);
     };
     for (const item of this.calls.all) {
       if (item === undefined) continue;

@@ -42,6 +42,7 @@ export interface Report {
   readonly place: Place;
   readonly waitUs: number;
   readonly runUs: number;
+  readonly busyUs: number;
   readonly reply: Reply;
 }
 
@@ -223,9 +224,9 @@ export class Bench {
   #observer(): CallObserver {
     return {
       timing: 'all',
-      onCall: ({ procedure }, code, place, waitUs, runUs, reply) => {
+      onCall: ({ procedure }, code, place, waitUs, runUs, busyUs, reply) => {
         const reports = this.#reports.get(procedure) ?? [];
-        reports.push({ code, place, waitUs, runUs, reply });
+        reports.push({ code, place, waitUs, runUs, busyUs, reply });
         this.#reports.set(procedure, reports);
         this.#onReport.get(procedure)?.();
       },

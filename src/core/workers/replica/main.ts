@@ -1,3 +1,4 @@
+import { readlinkSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
@@ -28,6 +29,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
   const sender = new ReplicaSender(port, new Outbox(task.outbox));
   enterReplica();
+  nameThread(task.threadName);
   const uncaught = new LineLimiter<undefined>(([first]) => {
     const detail = `${first?.dropped} more in a second`;
     sender.notify({ type: 'uncaught', detail, line: detail });
@@ -78,7 +80,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     });
   });
   // On Linux each thread has a niceness of its own: it shows whether the pool's setting took effect.
-  sender.notify({ type: 'ready', threadId, nice: getPriority(), loaded });
+  sender.notify({ type: 'ready', threadId, tid: systemThread(), nice: getPriority(), loaded });
   if ((await ending) === 'retire') {
     try {
       await modules.teardown();
@@ -92,6 +94,25 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     await modules.teardown();
   } finally {
     port.close();
+  }
+}
+
+/** The number by which Linux knows this thread; 0 on other systems, and if this process may not read it. */
+function systemThread(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+  } catch {
+    return 0;
+  }
+}
+
+/** Has no effect where threads have no such names, and if this process may not write them. */
+function nameThread(name: string): void {
+  if (process.platform !== 'linux') return;
+  try {
+    writeFileSync('/proc/thread-self/comm', name);
+  } catch {
+    // The thread is called as its process is.
   }
 }
 

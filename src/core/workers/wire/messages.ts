@@ -19,6 +19,8 @@ export interface ReplicaTask {
   /** `aheadMs` of the main thread, for times that cross between threads. */
   readonly aheadMs: number;
   readonly options: ReplicaOptions;
+  /** The name of the thread for the operating system. */
+  readonly threadName: string;
 }
 
 export interface ReplicaOptions {
@@ -26,8 +28,6 @@ export interface ReplicaOptions {
   readonly strict: boolean;
   readonly checkResults: CheckResults;
   readonly maxReplyBytes: number;
-  /** Bytes above which the replica reports `memory`; 0: never. */
-  readonly maxWorkerMemory: number;
   /** Whether handlers run in the span of their call. */
   readonly tracing: boolean;
 }
@@ -76,6 +76,8 @@ export type Notice =
   | {
       readonly type: 'ready';
       readonly threadId: number;
+      /** The operating system's number of the thread; 0: not known. */
+      readonly tid: number;
       readonly nice: number;
       readonly loaded: LoadedReplica;
     }
@@ -84,8 +86,6 @@ export type Notice =
   | { readonly type: 'idle'; readonly lastTicket: number }
   /** Teardown after `retire` has run: the thread can be terminated. */
   | { readonly type: 'retired' }
-  /** Bytes that the thread's heap holds, and bytes outside of the heap that belong to it. */
-  | { readonly type: 'memory'; readonly bytes: number }
   /** An abort was received, so the thread is not stuck. */
   | { readonly type: 'aborted'; readonly ticket: number }
   /** The replica's own code has failed, or handlers replaced what it needs: the thread is to be replaced. */
@@ -153,11 +153,11 @@ const integer = Number.isSafeInteger;
 const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
   stage: ({ stage }) =>
     isObject(stage) && (stage.step === 'import' || stage.step === 'setup') && isText(stage.module),
-  ready: ({ threadId, nice, loaded }) => integer(threadId) && integer(nice) && isLoaded(loaded),
+  ready: ({ threadId, tid, nice, loaded }) =>
+    integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
   retired: () => true,
-  memory: ({ bytes }) => integer(bytes),
   aborted: ({ ticket }) => integer(ticket),
   broken: ({ detail }) => isText(detail),
   fault: ({ fault }) => isFault(fault),

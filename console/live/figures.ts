@@ -54,9 +54,11 @@ export interface ProcedureTotals {
   readonly calls: number;
   readonly errors: number;
   readonly duration: Buckets;
+  /** For how long they held their threads, seconds. */
+  readonly busy: number;
 }
 
-const none: ProcedureTotals = { calls: 0, errors: 0, duration: [] };
+export const none: ProcedureTotals = { calls: 0, errors: 0, duration: [], busy: 0 };
 
 function add(a: Buckets, b: Buckets): Buckets {
   const [long, short] = a.length >= b.length ? [a, b] : [b, a];
@@ -84,6 +86,7 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
       calls: before.calls + calls,
       errors: before.errors + errors,
       duration: add(before.duration, row.duration.buckets),
+      busy: before.busy + row.busy,
     });
   }
   return totals;
@@ -91,14 +94,20 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
 
 export function sumTotals(all: Iterable<ProcedureTotals>): ProcedureTotals {
   let sum = none;
-  for (const { calls, errors, duration } of all) {
+  for (const { calls, errors, duration, busy } of all) {
     sum = {
       calls: sum.calls + calls,
       errors: sum.errors + errors,
       duration: add(sum.duration, duration),
+      busy: sum.busy + busy,
     };
   }
   return sum;
+}
+
+/** Names a worker's thread among those of all processes, as long as it lives. */
+export function threadKey({ process, threadId }: Figures['workers'][number]): string {
+  return `${process} ${threadId}`;
 }
 
 type Gauges = NonNullable<Snapshot['gauges']>;

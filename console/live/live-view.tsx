@@ -67,7 +67,7 @@ export function LiveView() {
           <Chart key={title} title={title} lines={lines} samples={samples.list} />
         ))}
       </div>
-      <WorkerTable workers={figures.workers} />
+      <WorkerTable workers={figures.workers} cpu={samples.cpu} />
       <ProcedureTable rows={samples.rows} placement={figures.placement} />
       <CallerTable callers={figures.callers} />
       <MemberTable {...figures} />

@@ -240,8 +240,10 @@ export class InlineExecutor implements Executor {
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
-      const busyMs = watch?.ended(this.#suspect, began, lag, claimed) ?? 0;
-      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined, busyMs);
+      const busyMs = watch?.ended(this.#suspect, began, lag, claimed);
+      return isTimed
+        ? this.#supervise(call, context, outcome, limit, began, busyMs)
+        : this.#supervise(call, context, outcome, limit, undefined, undefined);
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (runUs >= blockedMs * 1000)
@@ -292,7 +294,7 @@ export class InlineExecutor implements Executor {
     outcome: Promise<Outcome>,
     limit: TimeLimit,
     began: number | undefined,
-    busyMs: number,
+    busyMs: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
     this.#suspect.waiting++;
@@ -396,7 +398,8 @@ class WaitingCall implements Deadline, CancelListener {
   /** When the call began, by `clockMs`; undefined: the call is not timed. */
   readonly began: number | undefined;
   readonly context: LazyContext;
-  readonly #firstMs: number;
+  /** How long it held the thread before its first wait, milliseconds; undefined: the call is not timed. */
+  readonly #firstMs: number | undefined;
   readonly #timeoutMs: number;
   readonly #owner: InlineExecutor;
   readonly #resolve: (reply: Reply) => void;
@@ -406,7 +409,7 @@ class WaitingCall implements Deadline, CancelListener {
   constructor(
     call: Call,
     began: number | undefined,
-    firstMs: number,
+    firstMs: number | undefined,
     context: LazyContext,
     limit: TimeLimit,
     owner: InlineExecutor,
@@ -429,7 +432,7 @@ class WaitingCall implements Deadline, CancelListener {
 
   /** How long it held the thread before its first wait, and again after one for `authorize` or middleware, milliseconds. */
   get busyMs(): number {
-    return this.#firstMs + this.context.resumedMs;
+    return (this.#firstMs ?? 0) + this.context.resumedMs;
   }
 
   /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */

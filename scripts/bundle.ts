@@ -42,6 +42,38 @@ const clientByName: Plugin = {
   },
 };
 
+/**
+ * Files that are loaded on demand, and that need most of the server's code. They import all of it, so that it lies in a few
+ * chunks. esbuild makes a chunk for each set of entries that share some code: fifty for a server, each a file to open.
+ */
+const onDemand = [
+  'cli/ordered-service',
+  'cli/serve-here',
+  'cli/serve-mcp',
+  'cli/tools/module-source',
+  'core/modules/modules',
+  'core/procedures/document/openrpc',
+  'core/workers/replica/main',
+  'extras/console/console',
+  'extras/mcp/endpoint',
+  'extras/mcp/server',
+  'extras/nats/member/member',
+  'extras/nats/transport',
+  'extras/openapi/create-api',
+];
+const withServer: Plugin = {
+  name: 'with-server',
+  setup({ onLoad, onResolve, initialOptions }) {
+    const { absWorkingDir: root = '' } = initialOptions;
+    const filter = new RegExp(`/src/(?:${onDemand.join('|')})\\.ts$`);
+    onLoad({ filter }, ({ path }) => ({
+      contents: `${readFileSync(path, 'utf8')}\nimport 'tandem:server';\n`,
+      loader: 'ts',
+    }));
+    onResolve({ filter: /^tandem:server$/ }, () => ({ path: join(root, entries['src/index']) }));
+  },
+};
+
 const common = {
   bundle: true,
   format: 'esm',
@@ -82,7 +114,7 @@ export async function bundleInto(root: string, to: string): Promise<void> {
     entryPoints: entries,
     platform: 'node',
     external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
-    plugins: [bundleTypeBox(join(root, 'bundled')), clientByName],
+    plugins: [bundleTypeBox(join(root, 'bundled')), clientByName, withServer],
     splitting: true,
     // As deep as src/core/base/package-files.ts, which tells from its own place where the others lie.
     chunkNames: 'src/core/chunks/[name]-[hash]',

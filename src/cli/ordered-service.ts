@@ -1,5 +1,4 @@
 import { messageOf } from '../core/base/message-of.ts';
-import { runningCode } from '../core/base/running-code.ts';
 import { createLog, type Log } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
@@ -8,6 +7,7 @@ import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { freePorts } from '../server/http/edge/http-server.ts';
 import { loadUws } from '../server/http/uws/load.ts';
+import type { Guard } from '../server/supervisor/guard-thread.ts';
 import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
 import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
 import { bannerOf } from './banner.ts';
@@ -33,6 +33,7 @@ let isStopping = false;
 export async function serveAsOrdered(
   order: StartOrder,
   supervisor: SupervisorChannel,
+  guard: Guard,
 ): Promise<void> {
   channel = supervisor;
   // No second signal forces an exit here: the supervisor counts signals. One signal may come twice, from the
@@ -41,14 +42,14 @@ export async function serveAsOrdered(
   process.on('SIGHUP', () => {});
   channel.onLost(() => void stop());
   try {
-    await start(order);
+    await start(order, guard);
   } catch (error) {
     // A signal during the start makes the start fail. The failure is not reported then.
     if (!isStopping) throw error;
   }
 }
 
-async function start(order: StartOrder): Promise<void> {
+async function start(order: StartOrder, guard: Guard): Promise<void> {
   const { of, isFirst, modules, config, version } = order;
   const log = createLog({
     level: config.logLevel,
@@ -81,6 +82,7 @@ async function start(order: StartOrder): Promise<void> {
   isReady = true;
   const text = await bannerOf(app, address, { modules, config, version }, hooks);
   channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
+  guard.watch();
   setInterval(tellFigures, figuresMs).unref();
 }
 
@@ -113,7 +115,6 @@ async function reload(): Promise<ReloadOutcome> {
 }
 
 function tellFigures(): void {
-  runningCode.beat();
   channel.figures({ zombies: zombies(), rssBytes: residentMemory() });
 }
 

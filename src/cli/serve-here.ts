@@ -6,6 +6,7 @@ import type { Log } from '../core/observe/log.ts';
 import { RpcApp } from '../server/app/app.ts';
 import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
+import { Guard } from '../server/supervisor/guard-thread.ts';
 import { bannerOf } from './banner.ts';
 import { fail } from './exit.ts';
 import { printBanner } from './output.ts';
@@ -39,6 +40,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
   try {
     const address = await app.listen();
     clearTimeout(limit);
+    new Guard({ ...config, graceMs: undefined, base: {} }).watch();
     reloadOnHangUp(() => void reload(app, log));
     printBanner(await bannerOf(app, address, { modules, config, version }, hooks));
   } catch (error) {

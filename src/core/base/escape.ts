@@ -6,7 +6,7 @@
  *     Zl, Zp  separators of lines and paragraphs, which end a line in some viewers
  *     Cs      halves of surrogate pairs, which no terminal is sent whole
  */
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+export const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** `text` with every character that could forge or hide a line on a terminal written as \uXXXX. */
 export function escapeControls(text: string): string {

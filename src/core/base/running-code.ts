@@ -63,7 +63,7 @@ class RunningCode {
     if (slot !== 0) (this.#words[recordIndex(slot)] as number) += change;
   }
 
-  /** The event loop turns. To be called once a second. */
+  /** The event loop turns. To be called several times a second, as long as it must turn. */
   beat(): void {
     (this.#words[layout.beat] as number)++;
   }

@@ -1,4 +1,3 @@
-import { type AsyncHook, createHook, executionAsyncResource } from 'node:async_hooks';
 import { openSync, readSync } from 'node:fs';
 import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { clockMs } from '../base/clock.ts';
@@ -22,30 +21,16 @@ const sumEveryMs = 1000;
 /** The CPU time of this thread is known at most so long before a call begins, milliseconds. */
 const markEveryMs = 10;
 
-/** How often the sentinel fires while inline calls wait, and how late it is where something has held the loop, milliseconds. */
-const tickMs = 10;
-const lateMs = 50;
-
 /** A shorter pause of the garbage collector is part of the code that makes the garbage. */
 const longPauseMs = 5;
 
 /** Pauses that are remembered: those of a stretch of code are judged in the turn after it. */
 const maxPauses = 64;
 
-/** Where a late sentinel led to no owner, the watch follows no calls for the first time, milliseconds; it doubles each time, up to the second. */
-const firstRestMs = 1000;
-const longestRestMs = 60_000;
-
-/** A procedure whose code may block the main thread. Its executor counts its calls here. */
+/** A procedure whose code may block the main thread. */
 export interface Suspect {
   /** Names it to `runningCode`. */
   readonly slot: number;
-  /** Calls that have begun and not ended. */
-  waiting: number;
-  /** `FrontEndWatch.turn` as it was when a call ended last. */
-  leftAt: number;
-  /** So many of its next calls leave a trail: only the trail of a call tells whose code runs after an `await`. */
-  toFollow: number;
   /** Called when it has held the thread for so many milliseconds. */
   readonly onBlocked: ((ms: number) => void) | undefined;
 }
@@ -55,12 +40,8 @@ export function suspectOf(
   name: string | undefined,
   onBlocked: ((ms: number) => void) | undefined,
 ): Suspect {
-  const slot = name === undefined ? 0 : runningCode.slotOf(name);
-  return { slot, waiting: 0, leftAt: 0, toFollow: 0, onBlocked };
+  return { slot: name === undefined ? 0 : runningCode.slotOf(name), onBlocked };
 }
-
-/** Of a procedure that may block this thread, so many calls leave a trail. */
-const followedCalls = 20;
 
 /** A stretch of code on this thread, by `clockMs`. */
 interface Stretch {
@@ -71,20 +52,14 @@ interface Stretch {
 }
 
 /**
- * Finds who blocks the front end. Nobody is named because something is late: only what has been seen to run, and to
- * take CPU time of this thread while it ran. A process that is stopped takes none, nor does one that waits for a
- * processor; pauses of the garbage collector are subtracted.
- *
- *     before the first await    the executor brackets the call: `lagAt`, then `ended`
- *     after an await            the sentinel is late -> calls of whoever waited leave a trail (`CallTrail`) -> `claim`
+ * Finds who blocks the front end, by code that its executor brackets: `lagAt`, then `ended`. Only what has taken CPU time
+ * of this thread while it ran is named. A process that is stopped takes none, nor does one that waits for a processor; pauses
+ * of the garbage collector are subtracted. What runs behind an `await` is not bracketed: if it holds the thread for a second, the
+ * guard of the process logs its stack.
  */
 export class FrontEndWatch {
   /** Wall time in long stretches of code whose owner is known, in all. */
   claimedMs = 0;
-  /** Counts the times that the sentinel has fired. */
-  turn = 0;
-  readonly trail: CallTrail = new CallTrail(this);
-  readonly #suspects = new Set<Suspect>();
   /** What the pieces of each owner came to since `since`, by `clockMs`. */
   readonly #sums = new WeakMap<Suspect, { since: number; ms: number }>();
   /** When the CPU time of this thread was last read, less that CPU time. */
@@ -92,13 +67,6 @@ export class FrontEndWatch {
   #markedAt = Number.NEGATIVE_INFINITY;
   #collector: PerformanceObserver | undefined;
   #pauses: { readonly from: number; readonly to: number }[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #isArmed = false;
-  #armedAt = 0;
-  #claimedAtArming = 0;
-  #waiting = 0;
-  #restMs = firstRestMs;
-  #restsUntil = 0;
 
   start(): void {
     if (this.#collector !== undefined) return;
@@ -108,8 +76,6 @@ export class FrontEndWatch {
 
   close(): void {
     this.#collector?.disconnect();
-    clearTimeout(this.#timer);
-    this.trail.stop();
   }
 
   /** How far the clock is ahead of this thread's CPU time. @param now by `clockMs` */
@@ -133,7 +99,7 @@ export class FrontEndWatch {
 
   /** The same for code that ended at `to`. */
   claim(owner: Suspect, from: number, to: number, lag: number, claimed: number): void {
-    this.#claim(blockedMs, from, to, lag, claimed, (wallMs) => this.#name(owner, wallMs));
+    this.#claim(blockedMs, from, to, lag, claimed, (wallMs) => owner.onBlocked?.(wallMs));
   }
 
   /** The same for a piece of a generator, one of many: what is no blocker by itself counts for their sum. */
@@ -141,7 +107,7 @@ export class FrontEndWatch {
     const to = clockMs();
     if (to - from < pieceMs) return;
     this.#claim(pieceMs, from, to, lag, claimed, (wallMs, cpuMs) => {
-      if (cpuMs >= blockedMs) this.#name(owner, wallMs);
+      if (cpuMs >= blockedMs) owner.onBlocked?.(wallMs);
       else this.#sum(owner, cpuMs, to);
     });
   }
@@ -172,78 +138,12 @@ export class FrontEndWatch {
     sum.ms += ms;
     if (sum.ms < summedMs) return;
     this.#sums.delete(owner);
-    this.#name(owner, sum.ms);
-  }
-
-  #name(owner: Suspect, ms: number): void {
-    this.#restMs = firstRestMs;
-    this.#restsUntil = 0;
-    owner.toFollow = followedCalls;
-    owner.onBlocked?.(ms);
-  }
-
-  /** Its calls may wait. */
-  add(suspect: Suspect): void {
-    this.#suspects.add(suspect);
-  }
-
-  /** A call has begun to wait. */
-  enter(): void {
-    this.#waiting++;
-    if (!this.#isArmed) this.#arm(clockMs());
-  }
-
-  leave(): void {
-    this.#waiting--;
-  }
-
-  delete(suspect: Suspect): void {
-    this.#suspects.delete(suspect);
+    owner.onBlocked?.(sum.ms);
   }
 
   #mark(now: number): void {
     this.#markedAt = now;
     this.#lag = now - threadCpuMs();
-  }
-
-  #arm(now: number): void {
-    this.#isArmed = true;
-    this.#armedAt = now;
-    this.#claimedAtArming = this.claimedMs;
-    this.lagAt(now);
-    if (this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.#tick(), tickMs);
-      // It alone keeps no process alive.
-      this.#timer.unref();
-    } else {
-      this.#timer.refresh();
-    }
-  }
-
-  #tick(): void {
-    const now = clockMs();
-    if (now - this.#armedAt >= tickMs + lateMs) this.#late(this.#armedAt, now);
-    this.turn++;
-    this.#isArmed = false;
-    this.trail.limit(now);
-    if (this.#waiting > 0) this.#arm(now);
-  }
-
-  /** Somebody has held the loop. Where it was nobody who is known, calls of those who waited leave a trail. */
-  #late(from: number, now: number): void {
-    const lag = this.#lag;
-    const turn = this.turn;
-    const known = this.claimedMs - this.#claimedAtArming;
-    this.#mark(now);
-    const cpuMs = now - this.#lag - (from - lag) - known;
-    this.#judge({ from, to: now, cpuMs }, lateMs, () => {
-      if (now < this.#restsUntil) return;
-      this.#restsUntil = now + this.#restMs;
-      this.#restMs = Math.min(this.#restMs * 2, longestRestMs);
-      for (const suspect of this.#suspects) {
-        if (suspect.waiting > 0 || suspect.leftAt >= turn) suspect.toFollow = followedCalls;
-      }
-    });
   }
 
   /** In the next turn, when the pauses of the garbage collector are known. */
@@ -312,111 +212,6 @@ export class PieceWatch {
     if (owner !== undefined) {
       this.#watch.endedPiece(owner, this.#from, this.#lag, this.#claimed);
     }
-  }
-}
-
-/** Longest time for which calls are followed without a break, milliseconds: the hooks must not slow every promise of the process for ever. */
-const longestMs = 10_000;
-
-/** Code that runs now, called by the event loop. */
-interface Running {
-  readonly asyncId: number;
-  readonly owner: Suspect | undefined;
-  readonly from: number;
-  readonly lag: number;
-  readonly claimed: number;
-}
-
-/**
- * Tells whose code runs after an `await`. What a followed call makes (promises, timers, sockets) belongs to its owner, and
- * so does what these make when they run; the time that each of them runs is measured. The hooks of Node that tell it
- * make every promise of the process slower, so they are in place only while followed calls are.
- */
-export class CallTrail {
-  readonly #watch: FrontEndWatch;
-  #hook: AsyncHook | undefined;
-  #owners = new WeakMap<object, Suspect>();
-  #current: Suspect | undefined;
-  #running: Running[] = [];
-  #following = 0;
-  #since = 0;
-  /** Counts the times that the hooks were put in place: a call may outlive the time in which it began. */
-  #round = 0;
-
-  constructor(watch: FrontEndWatch) {
-    this.#watch = watch;
-  }
-
-  get isOn(): boolean {
-    return this.#following > 0;
-  }
-
-  /** Follows a call to its end. Give what is returned to `end`. */
-  begin(): number {
-    if (this.#following++ === 0) {
-      this.#since = clockMs();
-      this.#round++;
-      this.#hook ??= this.#createHook();
-      this.#hook.enable();
-    }
-    return this.#round;
-  }
-
-  end(round: number): void {
-    if (round === this.#round && this.#following > 0 && --this.#following === 0) this.stop();
-  }
-
-  /** Runs the beginning of a call as the code of its owner; undefined: a call that is not followed. */
-  run<R>(owner: Suspect | undefined, code: () => R): R {
-    const before = this.#current;
-    this.#current = owner;
-    try {
-      return code();
-    } finally {
-      this.#current = before;
-    }
-  }
-
-  /** Gives up what has been followed for too long. */
-  limit(now: number): void {
-    if (this.isOn && now - this.#since > longestMs) this.stop();
-  }
-
-  stop(): void {
-    this.#hook?.disable();
-    this.#following = 0;
-    this.#owners = new WeakMap();
-    this.#running = [];
-    this.#current = undefined;
-  }
-
-  #createHook(): AsyncHook {
-    return createHook({
-      init: (_asyncId, _type, _trigger, resource) => {
-        if (this.#current !== undefined) this.#owners.set(resource, this.#current);
-      },
-      before: (asyncId) => {
-        const owner = this.#owners.get(executionAsyncResource());
-        const from = owner === undefined ? 0 : clockMs();
-        const lag = owner === undefined ? 0 : this.#watch.lagAt(from);
-        const { claimedMs: claimed } = this.#watch;
-        this.#running.push({ asyncId, owner, from, lag, claimed });
-        this.#current = owner;
-      },
-      after: (asyncId) => this.#ended(asyncId),
-    });
-  }
-
-  #ended(asyncId: number): void {
-    // This code began before the hooks were in place.
-    if (!this.#running.some((running) => running.asyncId === asyncId)) return;
-    let ended = this.#running.pop();
-    // Code above it in the list ended by a throw that nobody caught: no hook was called for its end.
-    while (ended !== undefined && ended.asyncId !== asyncId) ended = this.#running.pop();
-    this.#current = this.#running.at(-1)?.owner;
-    if (ended?.owner === undefined) return;
-    const { owner, from, lag, claimed } = ended;
-    this.#watch.ended(owner, from, lag, claimed);
   }
 }
 

@@ -27,7 +27,6 @@ import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
 import {
   blockedMs,
-  type CallTrail,
   type FrontEndWatch,
   PieceWatch,
   type Suspect,
@@ -199,7 +198,6 @@ export class InlineExecutor implements Executor {
     this.#host = host;
     this.#ending = host.ending;
     this.#watch = host.watch;
-    this.#watch?.add(this.#suspect);
     this.#timing = host.ending.timing;
     const isNever = this.#timing === 'none' && host.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
@@ -219,8 +217,7 @@ export class InlineExecutor implements Executor {
     const waitUs = waitOf(call, began);
     const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
-    const isTraced = watch?.trail.isOn === true || this.#suspect.toFollow > 0;
-    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
+    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0;
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(
       call.procedure,
@@ -233,10 +230,7 @@ export class InlineExecutor implements Executor {
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
     const outer = runningCode.enter(this.#suspect.slot);
-    const outcome =
-      isTraced && watch !== undefined
-        ? this.#invokeTraced(watch.trail, call, params, context)
-        : this.#invoke(call, params, context);
+    const outcome = this.#invoke(call, params, context);
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
@@ -256,10 +250,6 @@ export class InlineExecutor implements Executor {
     return this.#host.orphans;
   }
 
-  close(): void {
-    this.#watch?.delete(this.#suspect);
-  }
-
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
     const { showsFaults, rawBytes } = call.scope;
     const usual = showsFaults ? this.#host.openOptions : this.#host.options;
@@ -268,23 +258,6 @@ export class InlineExecutor implements Executor {
     return call.trace === undefined
       ? invoke(call.procedure, params, context, options, bytes)
       : call.trace.run(() => invoke(call.procedure, params, context, options, bytes));
-  }
-
-  /** While calls are followed, what others make must not be taken for theirs. */
-  #invokeTraced(
-    trail: CallTrail,
-    call: Call,
-    params: unknown,
-    context: LazyContext,
-  ): Outcome | Promise<Outcome> {
-    const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
-    if (this.#suspect.toFollow === 0) return trail.run(undefined, run);
-    this.#suspect.toFollow--;
-    const round = trail.begin();
-    const outcome = trail.run(this.#suspect, run);
-    if (outcome instanceof Promise) void outcome.then(() => trail.end(round));
-    else trail.end(round);
-    return outcome;
   }
 
   /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
@@ -297,9 +270,7 @@ export class InlineExecutor implements Executor {
     busyMs: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
-    this.#suspect.waiting++;
     runningCode.wait(this.#suspect.slot, 1);
-    this.#watch?.enter();
     return new Promise((resolve) => {
       const waiting = new WaitingCall(call, began, busyMs, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
@@ -351,12 +322,7 @@ export class InlineExecutor implements Executor {
   /** How long it ran, microseconds. */
   #leave(waiting: WaitingCall): number {
     this.#host.inFlight--;
-    this.#suspect.waiting--;
     runningCode.wait(this.#suspect.slot, -1);
-    if (this.#watch !== undefined) {
-      this.#watch.leave();
-      this.#suspect.leftAt = this.#watch.turn;
-    }
     this.#host.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);
     return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);

@@ -18,7 +18,7 @@ export const packageEntry: string = packageIsModule ? entry : requiredEntry;
 const [ownFrame] = framesOf(new Error('for its stack').stack ?? '');
 const sourceRoot =
   ownFrame === undefined ? packageFolder.href : new URL('../../../', ownFrame.url).href;
-const ownFolders = [packageFolder.href, sourceRoot].flatMap((of) =>
+export const ownFolders = [packageFolder.href, sourceRoot].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
 );
 

@@ -57,8 +57,6 @@ interface Placed {
   /** Changes once, if the procedure has blocked the main thread. */
   decision: PlacementDecision;
   executor: Executor;
-  /** Runs its calls on this thread, if they run here. */
-  readonly inline: InlineExecutor;
   /** How often it has blocked the main thread since it was loaded, and for how long at most, milliseconds. */
   blocked: number;
   longestMs: number;
@@ -203,7 +201,6 @@ export class Generation implements Routing {
     const until = clockMs() + Math.max(graceMs, loadingMs);
     this.#inline.close();
     const streamsEnded = this.streams.drain('shutdown', graceMs, 0);
-    for (const { inline } of this.#placed.values()) inline.close();
     const poolsClosed = Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs));
     await Promise.all([streamsEnded, ...poolsClosed]);
     if (this.#modules === undefined) return;
@@ -225,7 +222,7 @@ export class Generation implements Routing {
     const onBlocked = (ms: number): void => this.#noteBlocked(name, placed, facts, ms);
     const inline = new InlineExecutor(this.#inline, onBlocked, name);
     const executor = pool?.place === decision.place ? pool : inline;
-    const placed: Placed = { decision, executor, inline, blocked: 0, longestMs: 0 };
+    const placed: Placed = { decision, executor, blocked: 0, longestMs: 0 };
     this.#placed.set(procedure, placed);
     return placed;
   }

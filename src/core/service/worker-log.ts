@@ -77,8 +77,16 @@ export function workerLog(given: Log, group: string | undefined): Omit<WorkerEve
       const { fields, text } = blame(suspects);
       log.error({ event: 'worker-lost', reason, ...fields, detail }, `a worker was lost${text}`);
     },
-    onKilled: (method) =>
-      log.warn({ event: 'worker-killed', method }, 'a worker was ended at the deadline of a call'),
+    onKilled: (method, ms, detail) =>
+      log.warn(
+        { event: 'worker-killed', method, ms, detail },
+        'a worker was ended at the deadline of a call',
+      ),
+    onNoStack: (detail) =>
+      log.warn(
+        { event: 'stacks-unavailable', detail },
+        'stuck threads are ended without their stacks: the inspector can not be used here',
+      ),
     onRestartFailed: (detail, retryMs) =>
       log.error(
         { event: 'worker-restart-failed', detail, retryMs },

@@ -73,8 +73,15 @@ export interface WorkerEvents {
    * @param suspects what it was at, as far as that is known
    */
   onLost(reason: LossReason, detail: string | undefined, suspects: Suspects): void;
-  /** A worker was ended, since a call of `method` did not return at its deadline. */
-  onKilled(method: string): void;
+  /**
+   * A worker was ended, since a call of `method` did not return at its deadline.
+   *
+   * @param ms how long its synchronous code had held the thread; undefined: it was not in that
+   * @param detail what the thread was in, mostly its stack
+   */
+  onKilled(method: string, ms: number | undefined, detail: string | undefined): void;
+  /** Threads can't be asked for their stacks. Called once a process. */
+  onNoStack(reason: string): void;
   /** A worker has grown old (maxCallsPerWorker, maxWorkerMemory, calls that nobody waits for), and is replaced. */
   onRetired(calls: number, memory: number): void;
   /** The replacement of a lost replica could not start. The next try is after `retryMs`. */

@@ -287,8 +287,8 @@ export class Pool extends QueuedExecutor {
   }
 
   #kill(worker: PoolWorker, method: string): void {
-    this.workers.kill(worker);
-    this.#events.onKilled(method);
+    const ms = worker.runningAt(clockMs())?.ms;
+    void this.workers.killStuck(worker).then((detail) => this.#events.onKilled(method, ms, detail));
   }
 
   /** Kills a worker whose thread gives no sign of life. Returns whether it did. */
@@ -299,9 +299,11 @@ export class Pool extends QueuedExecutor {
     }
     if (!worker.watchdog.isHung(now) || worker.hasStarted) return false;
     const suspects = worker.suspects();
-    this.workers.kill(worker);
-    const detail = 'it was held up outside of any call for longer than a call may run';
-    this.#events.onLost('error', detail, suspects);
+    const why = 'it was held up outside of any call for longer than a call may run';
+    void this.workers.killStuck(worker).then((seen) => {
+      const detail = seen === undefined ? why : `${why}\n${seen}`;
+      this.#events.onLost('error', detail, suspects);
+    });
     return true;
   }
 }

@@ -91,15 +91,25 @@ export class Seats {
   }
 }
 
-/**
- * CPU time of a thread of this process, seconds; undefined: the system does not tell it (only Linux does), the thread has
- * gone, or no more files can be opened.
- */
 function cpuSecondsOf(tid: number): number | undefined {
+  const times = timesOf(tid);
+  return times && times.ranMs / 1000;
+}
+
+/**
+ * For how long a thread of this process has run, and has waited for a processor; undefined: the system does not tell it (only
+ * Linux does), the thread has gone, or no more files can be opened.
+ *
+ * @param tid the operating system's number of the thread; 0: not known
+ */
+export function timesOf(
+  tid: number,
+): { readonly ranMs: number; readonly waitedMs: number } | undefined {
   if (tid === 0) return undefined;
   try {
-    const [nanoseconds] = readFileSync(`/proc/self/task/${tid}/schedstat`, 'latin1').split(' ');
-    return Number(nanoseconds) / 1e9;
+    const text = readFileSync(`/proc/self/task/${tid}/schedstat`, 'latin1');
+    const [ran, waited] = text.split(' ').map(Number);
+    return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
   } catch {
     return undefined;
   }

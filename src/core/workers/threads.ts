@@ -52,7 +52,10 @@ export class WorkerThreads {
       }),
     });
     // Without a listener an error of an idle thread would end the process.
-    this.#piscina.on('error', onError);
+    this.#piscina.on('error', (error: Error) => {
+      // The memory of a thread that is being ended. Of any other thread the task tells.
+      if (codeOf(error) !== outOfMemory) onError(error);
+    });
     this.#piscina.on('workerCreate', (created: object) => this.#guard(created));
   }
 
@@ -221,6 +224,12 @@ interface PiscinaThread {
   onMessage: (this: void, message: unknown) => void;
 }
 
+const outOfMemory = 'ERR_WORKER_OUT_OF_MEMORY';
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 /** What piscina's own error begins with where a thread ended without one of its own. */
 const exitMessage = 'worker exited';
 
@@ -230,7 +239,6 @@ const exitMessage = 'worker exited';
  */
 function toExit(error: unknown): ThreadExit {
   const detail = messageOf(error);
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return { end: 'memory', detail };
+  if (codeOf(error) === outOfMemory) return { end: 'memory', detail };
   return { end: detail.startsWith(exitMessage) ? 'exit' : 'error', detail };
 }

@@ -149,6 +149,10 @@ export class PoolWorker {
     return this.watchdog.runningForMs(clockMs()) * 1000 > shortBoundUs;
   }
 
+  get idleMs(): number {
+    return this.thread.idleMs;
+  }
+
   /** What the thread is in, by the ledger; undefined: it is in no call and in no generator, or enters one now. */
   runningAt(now: number): RunningCall | undefined {
     const { ledger } = this.thread;

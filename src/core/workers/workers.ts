@@ -1,11 +1,13 @@
 import { getPriority } from 'node:os';
 import { clockMs } from '../base/clock.ts';
+import { messageOf } from '../base/message-of.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
 import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerEvents } from './options.ts';
+import { describeSight, lookInto } from './stack.ts';
 import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
 import {
@@ -24,6 +26,12 @@ const longestTeardownMs = 10_000;
 
 const highestNiceness = 19;
 
+/** How long a thread may take to show its stack before it is ended; less if others wait for the end, milliseconds. */
+const [lookMs, lookBesideOthersMs] = [250, 100];
+
+/** Whether it was told that threads show no stacks: once a process. */
+let hasToldDenial = false;
+
 /** The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. */
 export class WorkerSet implements WorkerOwner {
   /** All workers that have loaded and may have calls, in the order in which they came. */
@@ -36,6 +44,8 @@ export class WorkerSet implements WorkerOwner {
   readonly #spares: PoolWorker[] = [];
   /** Workers whose threads have not ended. */
   readonly #living = new Set<PoolWorker>();
+  /** Workers that are to be ended once their stacks are known. */
+  readonly #doomed = new WeakSet<PoolWorker>();
   readonly #vacancy = new Vacancy();
   readonly #threads: WorkerThreads;
   readonly #options: PoolOptions;
@@ -128,19 +138,25 @@ export class WorkerSet implements WorkerOwner {
     this.#expected = { ...this.#expected, sources: new SourceFiles(new Map()) };
   }
 
-  /** Terminates a worker's thread, whatever it runs. Its calls that have not started wait for another worker. */
-  kill(worker: PoolWorker): void {
-    if (!this.all.includes(worker)) return; // it was killed before
-    this.#waiting.addBack(worker.calls.takeBack());
-    this.#options.counters.kills++;
-    this.#replace(worker);
+  /**
+   * Ends a worker whose thread is stuck. A spare takes its place at once, and its calls that have not started wait for another
+   * worker. Then the thread is asked for its stack, and terminated.
+   *
+   * @returns what the thread was in; undefined: this process may not ask, or the worker has ended already
+   */
+  async killStuck(worker: PoolWorker): Promise<string | undefined> {
+    if (!this.#give(worker)) return undefined;
+    this.#doomed.add(worker);
+    const seen = await this.#lookInto(worker);
+    this.#terminate(worker);
+    return seen;
   }
 
   /** Ends a worker that can't be worked with, and answers the calls that had started there. */
   onBroken(worker: PoolWorker, detail: string): void {
-    if (!this.all.includes(worker)) return;
     const suspects = worker.suspects();
-    this.kill(worker);
+    if (!this.#give(worker)) return;
+    this.#terminate(worker);
     worker.lose('error');
     this.#events.onLost('error', detail, suspects);
   }
@@ -210,7 +226,9 @@ export class WorkerSet implements WorkerOwner {
   }
 
   onRetired(worker: PoolWorker): void {
-    if (!this.#isClosing && this.all.includes(worker)) this.#replace(worker);
+    if (this.#isClosing || !this.all.includes(worker)) return;
+    this.#remove(worker);
+    this.#terminate(worker);
   }
 
   onUncaught(detail: string, line: string): void {
@@ -222,7 +240,7 @@ export class WorkerSet implements WorkerOwner {
     this.#living.delete(worker);
     this.#options.counters.seats.leave(worker);
     if (this.#living.size === 0) this.#vacancy.tell();
-    if (exit.end === 'killed') {
+    if (exit.end === 'killed' || this.#doomed.has(worker)) {
       worker.lose('neighbour');
       return;
     }
@@ -264,11 +282,31 @@ export class WorkerSet implements WorkerOwner {
     }
   }
 
-  /** Ends the thread by force: the end of its task alone would leave the thread alive. */
-  #replace(worker: PoolWorker): void {
+  /** Takes a worker out of the set, to end it. @returns false: that has been done before */
+  #give(worker: PoolWorker): boolean {
+    if (!this.all.includes(worker)) return false;
+    this.#waiting.addBack(worker.calls.takeBack());
+    this.#options.counters.kills++;
     this.#remove(worker);
+    return true;
+  }
+
+  /** Ends the thread by force, and starts another one: the end of its task alone would leave the thread alive. */
+  #terminate(worker: PoolWorker): void {
     worker.thread.kill();
     this.#restart(0);
+  }
+
+  async #lookInto(worker: PoolWorker): Promise<string | undefined> {
+    try {
+      const sights = await lookInto([worker], worker.isAnswered ? lookMs : lookBesideOthersMs);
+      const sight = sights.get(worker);
+      return sight && describeSight(sight);
+    } catch (error) {
+      if (!hasToldDenial) this.#events.onNoStack(messageOf(error));
+      hasToldDenial = true;
+      return undefined;
+    }
   }
 
   #join(worker: PoolWorker): void {

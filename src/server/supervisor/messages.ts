@@ -165,17 +165,18 @@ export function parseToServer(message: unknown): ToServer | undefined {
 
 export const nobody: Suspects = { names: [], isCertain: false };
 
-const areSuspects = shape({ names: listOf(isText) });
+const isGuardLine = shape({ names: listOf(isText), stack: either(isText, isUndefined) });
 
 /** Reads a line of a process's guard; what is none names nobody. */
-export function parseSuspects(line: string): Suspects {
+export function parseGuard(line: string): { suspects: Suspects; stack: string | undefined } {
   try {
     const value: unknown = JSON.parse(line);
-    if (!areSuspects(value)) return nobody;
-    const { names, isCertain } = value as Suspects;
-    return { names: names.slice(0, mostSuspects), isCertain: isCertain === true };
+    if (!isGuardLine(value)) return { suspects: nobody, stack: undefined };
+    const { names, isCertain, stack } = value as Suspects & { readonly stack?: string };
+    const suspects = { names: names.slice(0, mostSuspects), isCertain: isCertain === true };
+    return { suspects, stack };
   } catch {
-    return nobody;
+    return { suspects: nobody, stack: undefined };
   }
 }
 

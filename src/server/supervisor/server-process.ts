@@ -6,21 +6,21 @@ import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import { endingMs, guardFile } from './guard-thread.ts';
 import {
   type Figures,
   nobody,
   Pending,
   parseFromServer,
+  parseGuard,
   parseOutcome,
   parseSnapshot,
-  parseSuspects,
   type ReadyReport,
   type ReloadOutcome,
   type StartFailure,
   type StartOrder,
   type ToServer,
 } from './messages.ts';
-import { endingMs, suspectsFile } from './orphan-guard.ts';
 
 /**
  * Settings of glibc's malloc, which reads them when a process starts; the process's own environment goes before.
@@ -53,7 +53,7 @@ interface ServerEvents {
 }
 
 /** Of what comes from the guard of a process, so much is kept, characters. */
-const longestLines = 4096;
+const longestLines = 16_384;
 
 /** How long a process may take to say that it drains, whatever its grace. */
 const reactionMs = 1000;
@@ -80,6 +80,8 @@ export class ServerProcess {
   isServing = false;
   /** Whose code holds the main thread, if any has for long. */
   suspects: Suspects = nobody;
+  /** The stack of a main thread that stands still. */
+  stack: string | undefined;
   readonly #pending = new Pending();
   readonly #key = randomUUID();
   readonly #onReady: (report: ReadyReport | undefined) => void;
@@ -120,7 +122,7 @@ export class ServerProcess {
     });
     const serverPid = this.#child.pid;
     this.fields = order.of > 1 ? { process: order.number, serverPid } : { serverPid };
-    this.#readSuspects();
+    this.#hearGuard();
     this.ended = this.#untilEnd();
     this.#child.on('message', (message) => this.#receive(message));
     this.#send({ type: 'start', key: this.#key, order });
@@ -194,7 +196,7 @@ export class ServerProcess {
         this.#watchdog?.stop();
         this.#pending.end();
         this.#onReady(undefined);
-        child.stdio[suspectsFile]?.destroy();
+        child.stdio[guardFile]?.destroy();
         const { suspects } = this;
         const [failure, snapshot] = [this.#failure, this.#snapshot];
         resolve({ code, signal, failure, asTold, suspects, snapshot });
@@ -214,15 +216,15 @@ export class ServerProcess {
   }
 
   /** The guard of the process writes lines. Procedures can write there, too. */
-  #readSuspects(): void {
-    const stream = this.#child.stdio[suspectsFile] as Readable | undefined;
+  #hearGuard(): void {
+    const stream = this.#child.stdio[guardFile] as Readable | undefined;
     let text = '';
     stream?.on('error', () => {});
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (text + chunk).slice(-longestLines).split('\n');
       text = lines.pop() ?? '';
       const last = lines.at(-1);
-      if (last !== undefined) this.suspects = parseSuspects(last);
+      if (last !== undefined) ({ suspects: this.suspects, stack: this.stack } = parseGuard(last));
     });
   }
 

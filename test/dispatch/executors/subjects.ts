@@ -104,6 +104,7 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
           onUncaught: nothing,
           onLost: nothing,
           onKilled: nothing,
+          onNoStack: nothing,
           onRetired: nothing,
           onRestartFailed: nothing,
           onOutdated: nothing,

@@ -32,6 +32,7 @@ const events: WorkerEvents = {
   onUncaught: never,
   onLost: never,
   onKilled: never,
+  onNoStack: never,
   onRetired: never,
   onRestartFailed: never,
   onOutdated: never,

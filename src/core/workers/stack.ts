@@ -1,0 +1,199 @@
+import type { InspectorNotification, NodeWorker } from 'node:inspector';
+import { clockMs } from '../base/clock.ts';
+import { startTimer } from '../base/timer.ts';
+import { framesOf, isOwnFile } from '../modules/module-url.ts';
+import { timesOf } from './seats.ts';
+
+/** A thread that is asked what it does. */
+export interface AskedThread {
+  readonly threadId: number;
+  /** The operating system's number of the thread; 0: not known. */
+  readonly tid: number;
+  /** How long its event loop has slept since it began, milliseconds. */
+  readonly idleMs: number;
+}
+
+/** What a thread was found in. */
+export type Sight =
+  /** `stack`: a line for each frame, the innermost first. */
+  | { readonly in: 'code'; readonly stack: string }
+  /** Microtasks, or callbacks of `process.nextTick`, that never let the event loop turn. */
+  | { readonly in: 'microtasks' }
+  /** Native code, which gives no stack. */
+  | { readonly in: 'native'; readonly doing: 'computing' | 'waiting' | undefined }
+  /** The thread sleeps in its event loop. */
+  | { readonly in: 'nothing' };
+
+/**
+ * Makes an Error in the thread and returns the lines of its stack. V8 runs this in an interrupt, so the frames below it are those
+ * of the code that the thread is in. The stack must have the usual form, whatever the thread's code has set; and an own
+ * `prepareStackTrace` is code of the user, which must not run here.
+ */
+export const stackExpression = `(() => {
+  const { stackTraceLimit, prepareStackTrace } = Error;
+  Error.stackTraceLimit = 30;
+  Error.prepareStackTrace = undefined;
+  try { return new Error().stack; }
+  finally { Object.assign(Error, { stackTraceLimit, prepareStackTrace }); }
+})()`;
+
+/** Lines of the answer before the frames of the thread's own code: the Error's name, and two frames of the expression. */
+export const expressionLines = 3;
+
+/** So many times a thread is asked that answers between two microtasks: the next answer may come within one. */
+const mostAsks = 10;
+
+/** Of what a thread answers, so much is kept, characters. */
+const longestStack = 8192;
+
+/**
+ * Asks threads of this process what they do now, by the inspector's protocol: no port is opened, the threads are not paused, and
+ * no microtask runs early. A thread that is in native code does not answer within `limitMs`.
+ *
+ * @returns what was found, without the threads that have ended
+ * @throws Error if this process may not use the inspector: by Node's permission model, for example
+ */
+export async function lookInto<Thread extends AskedThread>(
+  threads: readonly Thread[],
+  limitMs: number,
+): Promise<Map<Thread, Sight>> {
+  // Few services ever need it.
+  const { Session } = await import('node:inspector');
+  const session = new Session();
+  session.connect();
+  const post = (method: string, params: object): void => {
+    // The callback takes the error of a thread that has ended meanwhile.
+    session.post(method, params, () => {});
+  };
+  const sights = new Map<Thread, Sight>();
+  /** The threads that have not answered yet, by their sessions. */
+  const asked = new Map<string, Asked<Thread>>();
+  const began = clockMs();
+  await new Promise<void>((resolve) => {
+    const timer = startTimer(limitMs, resolve);
+    let hasAll = false;
+    const finish = (): void => {
+      if (!hasAll || asked.size > 0) return;
+      clearTimeout(timer);
+      resolve();
+    };
+    const ask = (sessionId: string): void => {
+      const params = { expression: stackExpression, returnByValue: true, silent: true };
+      const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params });
+      post('NodeWorker.sendMessageToWorker', { sessionId, message });
+    };
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
+      const { sessionId, workerInfo } = params;
+      // The title begins with the number of the thread. A name may follow.
+      const thread = threads.find(({ threadId }) =>
+        workerInfo.title.startsWith(`[worker ${threadId}]`),
+      );
+      if (thread === undefined) {
+        post('NodeWorker.detach', { sessionId });
+        return;
+      }
+      asked.set(sessionId, new Asked(thread));
+      ask(sessionId);
+    });
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) => {
+      const { sessionId, message } = params;
+      const one = asked.get(sessionId);
+      if (one === undefined) return;
+      const sight = one.read(message);
+      if (sight === undefined) {
+        ask(sessionId);
+        return;
+      }
+      sights.set(one.thread, sight);
+      asked.delete(sessionId);
+      post('NodeWorker.detach', { sessionId });
+      finish();
+    });
+    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) => {
+      asked.delete(params.sessionId);
+      finish();
+    });
+    // Its answer comes after those of all threads.
+    session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => {
+      hasAll = true;
+      finish();
+    });
+  });
+  for (const [sessionId, one] of asked) {
+    sights.set(one.thread, one.inNativeCode(clockMs() - began));
+    post('NodeWorker.detach', { sessionId });
+  }
+  session.disconnect();
+  return sights;
+}
+
+type Attached = InspectorNotification<NodeWorker.AttachedToWorkerEventDataType>;
+type Received = InspectorNotification<NodeWorker.ReceivedMessageFromWorkerEventDataType>;
+type Detached = InspectorNotification<NodeWorker.DetachedFromWorkerEventDataType>;
+
+/** A thread that was asked and has not said enough yet. */
+class Asked<Thread extends AskedThread> {
+  readonly thread: Thread;
+  readonly #idleMs: number;
+  readonly #busyMs: number | undefined;
+  #asks = 1;
+
+  constructor(thread: Thread) {
+    this.thread = thread;
+    this.#idleMs = thread.idleMs;
+    this.#busyMs = busyMs(thread.tid);
+  }
+
+  /** @returns undefined: it is to be asked again */
+  read(message: string): Sight | undefined {
+    const stack = ownStack(textOf(message));
+    if (stack !== '') return { in: 'code', stack };
+    if (this.thread.idleMs > this.#idleMs) return { in: 'nothing' };
+    return ++this.#asks > mostAsks ? { in: 'microtasks' } : undefined;
+  }
+
+  /** @param waitedMs how long no answer came */
+  inNativeCode(waitedMs: number): Sight {
+    const before = this.#busyMs;
+    const now = busyMs(this.thread.tid);
+    if (before === undefined || now === undefined) return { in: 'native', doing: undefined };
+    // While its garbage is collected, other threads do a part of the work.
+    return { in: 'native', doing: now - before > waitedMs / 10 ? 'computing' : 'waiting' };
+  }
+}
+
+function textOf(message: string): string {
+  const { result } = JSON.parse(message) as { result?: { result?: { value?: unknown } } };
+  const value = result?.result?.value;
+  // The thread may have replaced Error.
+  return typeof value === 'string' ? value.slice(0, longestStack) : '';
+}
+
+/** The frames of a stack without those of Node and of this package that have called the procedure. */
+function ownStack(text: string): string {
+  const lines = text.split('\n').slice(expressionLines);
+  const last = lines.findLastIndex((line) => framesOf(line).some(({ url }) => !isOwnFile(url)));
+  const kept =
+    last === -1 ? lines.filter((line) => !line.includes('node:')) : lines.slice(0, last + 1);
+  return kept.map((line) => line.trim()).join('\n');
+}
+
+/** How long a thread has run, or has waited for a processor, by Linux; undefined: the system does not tell. */
+function busyMs(tid: number): number | undefined {
+  const times = timesOf(tid);
+  return times && times.ranMs + times.waitedMs;
+}
+
+/** A sight in words: the stack, or why there is none. */
+export function describeSight(sight: Sight): string {
+  switch (sight.in) {
+    case 'code':
+      return sight.stack;
+    case 'microtasks':
+      return 'no stack: in an endless chain of microtasks, or of process.nextTick, and between two of them';
+    case 'native':
+      return `no stack: in native code${sight.doing === undefined ? '' : `, ${sight.doing}`}`;
+    default:
+      return 'no stack: its event loop waits';
+  }
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { modulePath } from '../files.ts';
+import { expired, fixture, Running, resultOf } from './harness.ts';
+import { until } from './journal.ts';
+
+/** What `worker-killed` tells of the thread: docs/operations.md, "A stuck thread". */
+
+const file = modulePath('test/fixtures/service/stuck.ts');
+
+/** The line of the fixture, counted from 1, that holds `text`. */
+function lineOf(text: string): number {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const index = lines.findIndex((line) => line.includes(text));
+  assert.notEqual(index, -1, text);
+  return index + 1;
+}
+
+async function killed(running: Running, method: string): Promise<string> {
+  const { lines } = running;
+  const before = lines.length;
+  const reply = await running.ask({ method, id: 'a' });
+  assert.equal(reply, expired('a', 200));
+  const isKill = ({ fields }: (typeof lines)[number]): boolean => fields.event === 'worker-killed';
+  await until(() => lines.slice(before).some(isKill));
+  const fields = lines.slice(before).find(isKill)?.fields;
+  assert.equal(fields?.method, method);
+  return String(fields?.detail);
+}
+
+describe('the stack of a thread that is ended at a deadline', () => {
+  const running = Running.suite({ modules: [fixture('stuck.ts')] });
+  const at = (text: string): RegExp => new RegExp(`stuck\\.[jt]s:${lineOf(text)}:`);
+
+  test('names the function and the line of a loop, and nothing below the handler', async () => {
+    const detail = await killed(running, 'loop');
+    assert.match(detail, /^at .*countForEver/);
+    assert.match(detail, at('let n = 0'));
+    assert.equal(detail.split('\n').length, 1);
+  });
+
+  test('names a pattern, a lock, a recursion, a loop behind an await', async () => {
+    assert.match(await killed(running, 'pattern'), /^at RegExp\.test .*\n.*stuck\.[jt]s:/);
+    assert.match(await killed(running, 'lock'), /^at Atomics\.wait .*\n.*stuck\.[jt]s:/);
+    const recursion = await killed(running, 'recursion');
+    assert.match(recursion, /^at deep /);
+    assert.ok(recursion.split('\n').length <= 30);
+    assert.match(await killed(running, 'loopLater'), /^at .*loopLater .*stuck\.[jt]s:/);
+  });
+
+  test('says so of an endless chain of microtasks', async () => {
+    assert.match(await killed(running, 'microtasks'), /endless chain of microtasks|stuck\.[jt]s:/);
+    assert.match(await killed(running, 'ticks'), /endless chain of microtasks|stuck\.[jt]s:/);
+  });
+
+  test('tells native code that computes from native code that waits', async () => {
+    const isLinux = process.platform === 'linux';
+    for (const method of ['parse', 'hash'])
+      assert.equal(
+        await killed(running, method),
+        `no stack: in native code${isLinux ? ', computing' : ''}`,
+      );
+    assert.equal(
+      await killed(running, 'sleep'),
+      `no stack: in native code${isLinux ? ', waiting' : ''}`,
+    );
+  });
+
+  test('runs no code of the thread', async () => {
+    assert.match(await killed(running, 'ownTrace'), /^at .*stuck\.[jt]s:/);
+    assert.match(await killed(running, 'ownError'), /^no stack/);
+    assert.equal(resultOf(await running.ask({ method: 'ok', id: 1 })), 'ok');
+  });
+});
+
+test('a spare takes the calls before the stack is asked for', async (t) => {
+  const running = Running.make(t, { modules: [fixture('stuck.ts')], spareWorkers: 1 });
+  await running.dispatcher.ready();
+  await until(() => running.dispatcher.stats().pool?.spares === 1);
+  // Its thread gives no stack, so that it is asked for as long as may be.
+  assert.equal(await running.ask({ method: 'sleep', id: 'a' }), expired('a', 200));
+  assert.equal(resultOf(await running.ask({ method: 'ok', id: 1 })), 'ok');
+  assert.ok(!running.lines.some(({ fields }) => fields.event === 'worker-killed'));
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { CompiledCli, type LogLine, logged, logOf, service } from './cli.ts';
+import { ask } from './load.ts';
+
+/** A main thread that stands still: docs/operations.md, "What a thread is in". */
+
+const cli = await CompiledCli.suite();
+const says = /the main thread stands still/;
+
+/** In TypeScript: its lines are known by its source map alone. */
+const module = join(cli.folder, 'still.ts');
+const source = `import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { Router } from 'tandem-rpc';
+
+interface Held {
+  readonly path: string;
+}
+
+const router = new Router();
+
+function holdUntil({ path }: Held): boolean {
+  while (!existsSync(path)); // here
+  return true;
+}
+router.rpc({ name: 'hold', placement: 'inline' }, async (held: Held) => holdUntil(held));
+router.rpc({ name: 'holdLater', placement: 'inline' }, async (held: Held) => {
+  await new Promise((resolve) => setImmediate(resolve));
+  return holdUntil(held);
+});
+router.rpc({ name: 'sleep', placement: 'inline' }, async () => {
+  execFileSync('sleep', ['1.8']);
+});
+export default router;
+`;
+const line = source.slice(0, source.indexOf('// here')).split('\n').length;
+writeFileSync(module, source);
+
+for (const flags of [['--supervisor'], ['--no-supervisor']])
+  describe(`a main thread that stands still, ${flags.join()}`, () => {
+    for (const method of ['hold', 'holdLater'])
+      test(`is logged with its stack, while it does: ${method}`, async (t) => {
+        const { server, url } = await cli.serveFor(t, [module, ...flags]);
+        const path = join(cli.folder, `${method}${flags.join()}`);
+        const reply = ask(url, { id: 1, method, params: { path } });
+        const [told] = (await logged(server, says)) as [LogLine];
+        // It still stands there.
+        writeFileSync(path, '');
+        await reply;
+        const { level, event, ms, detail } = told;
+        assert.deepEqual([level, event, told.method], ['warn', 'main-thread-stack', method]);
+        assert.ok(Number(ms) >= 850, String(ms));
+        const frames = String(detail).split('\n');
+        const own = frames.findIndex((frame) => frame.startsWith('at holdUntil '));
+        assert.match(frames[own] ?? '', new RegExp(`still\\.ts:${line}:`));
+        assert.equal(frames.length, own + 2, 'the handler is the last one');
+        assert.equal(logOf(server).filter(({ event }) => event === 'main-thread-stack').length, 1);
+      });
+  });
+
+test('native code is told as such', async (t) => {
+  const { server, url } = await cli.serveFor(t, [module]);
+  await ask(url, { id: 1, method: 'sleep' });
+  const [told] = await logged(server, says);
+  const doing = process.platform === 'linux' ? ', waiting' : '';
+  assert.equal(told?.detail, `no stack: in native code${doing}`);
+});
+
+test('the stack is in the log twice before the supervisor kills the process', async (t) => {
+  const { server, url } = await cli.serveFor(t, [service, '--watchdog-timeout', '4s']);
+  await ask(url, { id: 1, method: 'blockLater' });
+  await logged(server, /it is killed/);
+  const events = logOf(server).map(({ event }) => event);
+  const before = events.slice(0, events.indexOf('process-stuck'));
+  assert.deepEqual(
+    before.filter((event) => event === 'main-thread-stack'),
+    ['main-thread-stack', 'main-thread-stack'],
+  );
+});
+
+test('at the level error nothing is written', async (t) => {
+  const flags = [service, '--watchdog-timeout', '2s', '--log-level', 'error'];
+  const { server, url } = await cli.serveFor(t, flags);
+  await ask(url, { id: 1, method: 'block' });
+  await logged(server, /it is killed/);
+  assert.ok(!server.stderr.includes('main-thread-stack'));
+});

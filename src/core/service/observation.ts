@@ -98,11 +98,15 @@ export class Observation implements CallObserver {
     if (isSlow) this.#logSlow(event, busyUs);
   }
 
-  #logSlow({ waitMs, runMs, ...event }: CallEvent, busyUs: number): void {
+  #logSlow(
+    { waitMs, runMs, ref, remoteAddress, traceparent, ...call }: CallEvent,
+    busyUs: number,
+  ): void {
     const ms = rounded(waitMs + (runMs ?? 0));
     const [ran, busy] = runMs === undefined ? [] : [rounded(runMs), rounded(busyUs / 1000)];
     const times = { ms, waitMs: rounded(waitMs), runMs: ran, busyMs: busy };
-    this.#log.warn({ ...event, event: 'call-slow', ...times }, 'a call was slow');
+    const facts = { ref, remoteAddress, traceparent };
+    this.#log.warn({ event: 'call-slow', ...call, ...times, ...facts }, 'a call was slow');
   }
 
   onStreamEnd(

@@ -88,6 +88,8 @@ export interface CallTotals {
   readonly duration: HistogramTotals;
   /** Runs of its handler by how many calls they took at once; undefined: it takes single calls. */
   readonly batches?: HistogramTotals | undefined;
+  /** For how long they held their threads before they ended or first waited, seconds. */
+  readonly busy: number;
 }
 
 /** How often, and for how long, one procedure has held the main thread for too long. */
@@ -129,6 +131,12 @@ export interface WorkerFigures {
   /** Whether it is the spare that takes short calls. */
   readonly isLane: boolean;
   readonly threadId: number;
+  /** The number of its seat within its group: a replacement has that of the thread that it replaces. */
+  readonly worker: number;
+  /** CPU time of the thread, seconds; null: the system does not tell. */
+  readonly cpuSeconds: number | null;
+  /** Bytes that the thread holds, by its own last reading; null: it has read none. */
+  readonly heapBytes: number | null;
   /** Calls that it holds, and calls that it has ended. */
   readonly inFlight: number;
   readonly completed: number;
@@ -252,5 +260,6 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     run: addHistograms(a.run, b.run),
     duration: addHistograms(a.duration, b.duration),
     ...batchesOf(a.batches, b.batches),
+    busy: a.busy + b.busy,
   };
 }

@@ -16,8 +16,8 @@ type Group = 'heavy' | undefined;
 /** Each copy of the module writes down what it has run, `copy name number`, and reports the last number of each name. */
 const code = `
 import { appendFileSync } from 'node:fs';
-import { randomUUID } from 'node:crypto';
-const copy = randomUUID();
+import { threadId } from 'node:worker_threads';
+const copy = threadId + '.' + process.hrtime.bigint();
 const last = {};
 const note = (name, number) => {
   appendFileSync(here('journal'), copy + ' ' + name + ' ' + number + '\\n');
@@ -27,7 +27,7 @@ const note = (name, number) => {
 export const broadcasts = {
   quick: (number) => note('quick', number),
   async slow(number) {
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+    await new Promise((resolve) => setTimeout(resolve, number % 6));
     return note('slow', number);
   },
   report: (_params, { group }) => ({ last, group }),

@@ -71,7 +71,7 @@ const withServer: Plugin = {
       loader: 'ts',
     }));
     build.onResolve({ filter: /^tandem:server$/ }, () => ({
-      path: join(root, entries['src/index']),
+      path: join(root, 'src/index.ts'),
     }));
   },
 };

@@ -54,12 +54,21 @@ export interface ProcedureTotals {
   readonly calls: number;
   readonly errors: number;
   readonly duration: Buckets;
+  /** For how long they held their threads, seconds. */
+  readonly busy: number;
   /** Runs of a handler that takes many calls at once, and the calls of these runs. */
   readonly runs: number;
   readonly callsInRuns: number;
 }
 
-export const none: ProcedureTotals = { calls: 0, errors: 0, duration: [], runs: 0, callsInRuns: 0 };
+export const none: ProcedureTotals = {
+  calls: 0,
+  errors: 0,
+  duration: [],
+  busy: 0,
+  runs: 0,
+  callsInRuns: 0,
+};
 
 function add(a: Buckets, b: Buckets): Buckets {
   const [long, short] = a.length >= b.length ? [a, b] : [b, a];
@@ -87,6 +96,7 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
       calls: before.calls + calls,
       errors: before.errors + errors,
       duration: add(before.duration, row.duration.buckets),
+      busy: before.busy + row.busy,
       runs: before.runs + (row.batches?.buckets.reduce((sum, count) => sum + count, 0) ?? 0),
       callsInRuns: before.callsInRuns + (row.batches?.sum ?? 0),
     });
@@ -96,16 +106,22 @@ export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, P
 
 export function sumTotals(all: Iterable<ProcedureTotals>): ProcedureTotals {
   let sum = none;
-  for (const { calls, errors, duration, runs, callsInRuns } of all) {
+  for (const { calls, errors, duration, busy, runs, callsInRuns } of all) {
     sum = {
       calls: sum.calls + calls,
       errors: sum.errors + errors,
       duration: add(sum.duration, duration),
+      busy: sum.busy + busy,
       runs: sum.runs + runs,
       callsInRuns: sum.callsInRuns + callsInRuns,
     };
   }
   return sum;
+}
+
+/** Names a worker's thread among those of all processes, as long as it lives. */
+export function threadKey({ process, threadId }: Figures['workers'][number]): string {
+  return `${process} ${threadId}`;
 }
 
 type Gauges = NonNullable<Snapshot['gauges']>;

@@ -70,7 +70,7 @@ export function LiveView() {
         ))}
       </div>
       {facts.profiles && <ProfilePanel />}
-      <WorkerTable workers={figures.workers} />
+      <WorkerTable workers={figures.workers} cpu={samples.cpu} />
       <ProcedureTable rows={samples.rows} placement={figures.placement} />
       <CallerTable callers={figures.callers} />
       <MemberTable {...figures} />

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { callsUrl } from '../facts.ts';
 import { Scroll } from '../parts/data-table.tsx';
-import { msText, numberText } from '../parts/figures-text.ts';
+import { msText, numberText, shareText } from '../parts/figures-text.ts';
 import { NumberHeads } from '../parts/number-heads.tsx';
 import { procedureHash } from '../state/route.ts';
 import type { Figures } from './figures.ts';
@@ -31,7 +31,7 @@ export function ProcedureTable({ rows, placement }: TableProps) {
               <th scope="col">name</th>
               <th scope="col">runs</th>
               <th scope="col">because</th>
-              <NumberHeads names={['calls/s', 'calls', 'errors', 'p50', 'p99', ...last]} />
+              <NumberHeads names={['calls/s', 'busy', 'calls', 'errors', 'p50', 'p99', ...last]} />
             </tr>
           </thead>
           <tbody>
@@ -57,7 +57,7 @@ interface RowProps {
 }
 
 function Row({ row, placed, hasRuns }: RowProps) {
-  const { name, callsPerSecond, calls, errors, p50, p99, callsPerRun } = row;
+  const { name, callsPerSecond, busy, calls, errors, p50, p99, callsPerRun } = row;
   return (
     <tr>
       <th scope="row">
@@ -72,6 +72,7 @@ function Row({ row, placed, hasRuns }: RowProps) {
       <td>{placed === undefined ? '–' : <span class="tag">{placed.place}</span>}</td>
       <td class="reason">{placed?.reason}</td>
       <td class="number">{numberText(callsPerSecond)}</td>
+      <td class="number">{shareText(busy)}</td>
       <td class="number">{calls.toLocaleString('en')}</td>
       <td class={errors > 0 ? 'number has-errors' : 'number'}>{errors.toLocaleString('en')}</td>
       <td class="number">{Number.isNaN(p50) ? '–' : msText(p50)}</td>

@@ -1,12 +1,23 @@
 import { Scroll } from '../parts/data-table.tsx';
-import { msText } from '../parts/figures-text.ts';
+import { bytesText, msText, shareText } from '../parts/figures-text.ts';
 import { NumberHeads } from '../parts/number-heads.tsx';
-import type { Figures } from './figures.ts';
+import { type Figures, threadKey } from './figures.ts';
+import type { Samples } from './samples.ts';
 
-/** The worker threads, and whose code each one is in. */
-export function WorkerTable({ workers: given }: Pick<Figures, 'workers'>) {
+function optional(value: number | undefined, text: (value: number) => string): string {
+  return value === undefined ? '–' : text(value);
+}
+
+/** The worker threads, whose code each one is in, and what it takes of the machine. */
+export function WorkerTable({
+  workers: given,
+  cpu,
+}: Pick<Figures, 'workers'> & Pick<Samples, 'cpu'>) {
   const workers = given.toSorted(
-    (a, b) => a.process.localeCompare(b.process) || a.threadId - b.threadId,
+    (a, b) =>
+      a.process.localeCompare(b.process) ||
+      (a.group ?? '').localeCompare(b.group ?? '') ||
+      a.worker - b.worker,
   );
   const hasGroups = workers.some(({ group }) => group !== null);
   const hasProcesses = new Set(workers.map(({ process }) => process)).size > 1;
@@ -21,21 +32,23 @@ export function WorkerTable({ workers: given }: Pick<Figures, 'workers'>) {
             <thead>
               <tr>
                 {hasProcesses && <th scope="col">process</th>}
-                <th scope="col">thread</th>
                 {hasGroups && <th scope="col">group</th>}
+                <th scope="col">worker</th>
+                <th scope="col">thread</th>
                 <th scope="col">runs now</th>
-                <NumberHeads names={['for', 'holds', 'streams', 'ended']} />
+                <NumberHeads names={['for', 'CPU', 'memory', 'holds', 'streams', 'ended']} />
               </tr>
             </thead>
             <tbody>
               {workers.map((worker) => (
-                <tr key={`${worker.process} ${worker.threadId}`}>
+                <tr key={threadKey(worker)}>
                   {hasProcesses && <td>{worker.process}</td>}
+                  {hasGroups && <td>{worker.group ?? '–'}</td>}
                   <th scope="row">
-                    {worker.threadId}
+                    {worker.worker}
                     {worker.isLane && <span class="tag">lane</span>}
                   </th>
-                  {hasGroups && <td>{worker.group ?? '–'}</td>}
+                  <td>{worker.threadId}</td>
                   <td>
                     {worker.running === null ? (
                       <span class="idle">{worker.inFlight > 0 ? 'waits' : 'idle'}</span>
@@ -44,6 +57,8 @@ export function WorkerTable({ workers: given }: Pick<Figures, 'workers'>) {
                     )}
                   </td>
                   <td class="number">{worker.running === null ? '' : msText(worker.running.ms)}</td>
+                  <td class="number">{optional(cpu.get(threadKey(worker)), shareText)}</td>
+                  <td class="number">{optional(worker.heapBytes ?? undefined, bytesText)}</td>
                   <td class="number">{worker.inFlight.toLocaleString('en')}</td>
                   <td class="number">{worker.streams.toLocaleString('en')}</td>
                   <td class="number">{worker.completed.toLocaleString('en')}</td>

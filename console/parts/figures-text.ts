@@ -33,6 +33,11 @@ export function numberText(value: number): string {
     : value.toFixed(1);
 }
 
+/** A part of one core. */
+export function shareText(share: number): string {
+  return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
+}
+
 export function timeText(at: Date): string {
   return at.toLocaleTimeString('en-GB');
 }

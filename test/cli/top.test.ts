@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { readScrape, view } from '../../src/cli/tools/top/server.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { CommandLine } from './command-line.ts';
@@ -54,8 +55,9 @@ describe('tandem top', () => {
       );
       assert.match(stdout, /^event loop late by .* p50, .* p99, .* at most$/m);
       assert.match(stdout, /^memory \d+ MB, heap \d+ MB {2}processes 1 {2}up \d+s$/m);
-      assert.match(stdout, /^math\.add +worker +synchronous +4 +1 +\S+ (us|ms|s) +\S+ (us|ms|s) /m);
-      assert.match(stdout, /^\(unknown\) +none +- +1 +1 +- +- +-$/m);
+      assert.match(stdout, /^busiest tw-worker-\d( \S+ (us|ms|s))? \d+ MB/m);
+      assert.match(stdout, /^math\.add +worker +synchronous +4 +1( +\S+ (us|ms|s)){4}$/m);
+      assert.match(stdout, /^\(unknown\) +none +- +1 +1( +-){4}$/m);
       assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
     }
   });
@@ -173,6 +175,45 @@ tandem_worker_kills_total{group="gpu"} 6
     const line =
       'group gpu  2 active, 1 spare, 0 starting  lane 0  deaths 0  kills 6  zombies 0  restarts 0  queue 4';
     assert.ok(lines.includes(line), lines.join('\n'));
+  });
+
+  it('name the threads of workers that compute most, and for how long procedures held theirs', async () => {
+    const workers = (cpu: readonly number[]) =>
+      `tandem_worker_cpu_seconds_total{worker="1",process="1"} ${cpu[0]}
+tandem_worker_cpu_seconds_total{worker="2",process="1"} ${cpu[1]}
+tandem_worker_cpu_seconds_total{worker="1",group="gpu",process="1"} ${cpu[2]}
+tandem_worker_heap_bytes{worker="1",process="1"} 1048576
+tandem_worker_heap_bytes{worker="2",process="1"} 2097152
+tandem_worker_heap_bytes{worker="1",group="gpu",process="1"} 3145728
+tandem_calls_total{procedure="a",code="0",place="worker"} 5
+tandem_call_busy_seconds_total{procedure="a",place="worker"} ${cpu[1]}
+`;
+    const before = workers([1, 0.5, 2]);
+    const lines = await linesOf(before);
+    assert.ok(
+      lines.includes(
+        'busiest tw-gpu-1 2.00 s 3 MB, tw-worker-1 1.00 s 1 MB, tw-worker-2 500 ms 2 MB',
+      ),
+      lines.join('\n'),
+    );
+    assert.match(lines.at(-1) ?? '', /^a +worker +- +5 +0 +500 ms +- +- +-$/);
+    // Two seconds later: a part of one core.
+    const [then, now] = [readScrape(before, 0), readScrape(workers([1, 2.4, 2.1]), 2000)];
+    assert.ok(then !== undefined && now !== undefined);
+    const later = view('', now, then, { rows: undefined, columns: undefined });
+    assert.ok(
+      later.includes('busiest tw-worker-2 95% 2 MB, tw-gpu-1 5.0% 3 MB, tw-worker-1 0.0% 1 MB'),
+      later.join('\n'),
+    );
+    assert.match(later.at(-1) ?? '', /^a +worker +- +\S+ +\S+ +95% /);
+  });
+
+  it('count threads that are not named, and say of which process one is', async () => {
+    const heap = (worker: number, process: number) =>
+      `tandem_worker_heap_bytes{worker="${worker}",process="${process}"} 1048576\n`;
+    const lines = await linesOf([1, 2, 3].map((n) => heap(n, 1) + heap(n, 2)).join(''));
+    const line = lines.find((one) => one.startsWith('busiest '));
+    assert.match(line ?? '', /^busiest tw-worker-1 of process 1 1 MB, .*, 2 more$/);
   });
 
   it("are none of another service's metrics", async () => {

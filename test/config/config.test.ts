@@ -112,6 +112,7 @@ describe('defaults', () => {
       logLevel: 'info',
       maxLogBytesPerSecond: 1_048_576,
       accessLog: false,
+      slowCallMs: 0,
       metrics: true,
       metricsPort: 'same',
       tracing: false,

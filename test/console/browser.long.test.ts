@@ -405,7 +405,11 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     };
     const loading = load();
     await page.locator('code.busy', { hasText: 'auth.hash' }).waitFor();
-    await page.getByRole('row', { name: /^auth\.hash worker synchronous [1-9]/ }).waitFor();
+    const cpu = process.platform === 'linux' ? '[1-9]\\d*%' : '–';
+    const thread = new RegExp(`^1 \\d+ auth\\.hash [\\d.]+ m?s ${cpu} [\\d.]+ MB 1 `);
+    await page.getByRole('row', { name: thread }).waitFor();
+    const called = /^auth\.hash worker synchronous [\d.]*[1-9][\d.]* [1-9]\d*% /;
+    await page.getByRole('row', { name: called }).waitFor();
     stop.abort();
     await loading;
     await page.locator('.events li', { hasText: 'ready' }).waitFor();

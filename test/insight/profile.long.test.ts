@@ -73,8 +73,8 @@ function hitsOf(thread: ThreadProfile): number {
     samples: number[];
   };
   const hits = nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
-  // The last sample may be that of the end itself.
-  assert.ok(samples.length - hits <= 1 && hits > 0, `${hits} of ${samples.length}`);
+  // Since Node 24 V8 also notes when a thread begins to wait. That is no tick of its clock.
+  assert.ok(hits > 0 && hits <= samples.length, `${hits} of ${samples.length}`);
   return hits;
 }
 
@@ -213,6 +213,7 @@ test('without the right to use the inspector a profile is refused in one line', 
     '--allow-child-process',
     '--allow-fs-read=*',
     '--allow-fs-write=*',
+    ...(process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : []),
   ]);
   assert.equal(status, 503);
   assert.match(answer.error?.data.reason ?? '', /^this process may not use the inspector: /);

@@ -82,9 +82,9 @@ describe('a histogram', () => {
 describe('call counters', () => {
   it('count each call once, also where one that was timed stands for others', () => {
     const counters = new CallCounters();
-    counters.record('a', 0, 'inline', 0, 30);
+    counters.record('a', 0, 'inline', 0, 30, 30);
     for (let i = 0; i < 5; i++) counters.record('a', 0, 'inline', 0, -2);
-    counters.record('a', -32602, 'inline', 0, 300);
+    counters.record('a', -32602, 'inline', 0, 300, 100);
     counters.record('a', 0, 'inline', 0, -2);
     counters.record('a', -32001, 'inline', 0, -1);
     const [a] = counters.totals();
@@ -92,6 +92,7 @@ describe('call counters', () => {
     // 1 of 30 us, and 7 of 300 us: the one that was, the five before it, the one after it.
     assert.deepEqual(a?.run.buckets.slice(0, 5), [0, 1, 0, 0, 7]);
     assert.ok(Math.abs(a.run.sum - (30 + 7 * 300) / 1e6) < 1e-12);
+    assert.ok(Math.abs(a.busy - (30 + 7 * 100) / 1e6) < 1e-12);
     // The one that never ran took no time.
     assert.deepEqual(a?.duration.buckets.slice(0, 5), [1, 1, 0, 0, 7]);
     assert.equal(a?.wait.buckets[0], 9);
@@ -139,7 +140,7 @@ describe('rendered metrics', () => {
     const gauges = Object.fromEntries(Object.keys(gaugeTable).map((name) => [name, 1.5]));
     const full = {
       ...snapshot('0', (counters) => {
-        counters.record('a', 0, 'worker', 5, 5);
+        counters.record('a', 0, 'worker', 5, 5, 5);
         counters.recordBatch('a', 'worker', 3);
         counters.recordAffinity('a', 'worker', 'hit', 3);
       }),
@@ -205,15 +206,15 @@ describe('rendered metrics', () => {
 
   it('sum what processes counted, an ended one included, and show a gauge for each that runs', async () => {
     const one = snapshot('1', (counters) => {
-      counters.record('a', 0, 'worker', 20, 20);
-      counters.record('a', -32603, 'worker', 20, 20);
+      counters.record('a', 0, 'worker', 20, 20, 20);
+      counters.record('a', -32603, 'worker', 20, 20, 5);
     });
     const two = snapshot('2', (counters) => {
-      counters.record('a', 0, 'worker', 20, 20);
-      counters.record('b', 0, 'inline', 0, 5);
+      counters.record('a', 0, 'worker', 20, 20, 15);
+      counters.record('b', 0, 'inline', 0, 5, 5);
       counters.recordRefused('(unknown)', -32601);
     });
-    const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6));
+    const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6, 4e6));
     const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
     // In whichever order they answered.
     const all = [crossed(two), { ...ended, ...noFigures }, crossed(one)];
@@ -237,6 +238,13 @@ describe('rendered metrics', () => {
     assert.equal(exposition.value('tandem_call_duration_seconds_count', { procedure: 'a' }), 5);
     const seconds = exposition.value('tandem_call_duration_seconds_sum', { procedure: 'a' });
     assert.ok(Math.abs(seconds - (140 + 3 * 40e-6)) < 1e-9, String(seconds));
+    const busy = exposition.samples('tandem_call_busy_seconds_total');
+    assert.deepEqual(
+      Object.fromEntries(
+        busy.map(({ labels = {}, value }) => [`${labels.procedure} ${labels.place}`, value]),
+      ),
+      { 'a worker': '0.00004', 'b inline': '0.000005', 'a inline': '8' },
+    );
     assert.equal(exposition.value('tandem_reloads_total'), 8);
     assert.equal(exposition.value('tandem_worker_deaths_total', { reason: 'memory' }), 8);
     assert.equal(exposition.value('tandem_queue_calls', { process: '1' }), 3);

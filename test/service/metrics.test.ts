@@ -127,6 +127,8 @@ describe('the state of the service', () => {
     const waiting = running.call('in.hangForLong', 'inline');
     await running.begunOn('inline');
     const seen = await scrape(running);
+    // A thread that answers nothing shows what it held at its last reading.
+    assert.ok(seen.value('tandem_worker_heap_bytes', { worker: '1' }) > 1024 ** 2);
     const inWorkers = seen.value('tandem_calls_in_flight', { place: 'worker' });
     assert.equal(inWorkers + seen.value('tandem_queue_calls'), 4);
     assert.equal(seen.value('tandem_calls_in_flight', { place: 'inline' }), 1);
@@ -154,8 +156,11 @@ describe('the state of the service', () => {
     assert.equal(seen.value('tandem_worker_deaths_total'), 1);
     assert.equal(seen.value('tandem_worker_restarts_total'), 2);
     assert.equal(seen.value('tandem_call_run_seconds_count', { procedure: 'spin' }), 1);
-    const { 'spin -32001 worker': spun, 'die -32002 worker': died } = seen.calls();
-    assert.deepEqual([spun, died], [1, 1]);
+    // Of a call that never returned it is known, too, for how long it held its thread.
+    const spun = seen.value('tandem_call_busy_seconds_total', { procedure: 'spin' });
+    assert.equal(spun, seen.value('tandem_call_run_seconds_sum', { procedure: 'spin' }));
+    const { 'spin -32001 worker': ended, 'die -32002 worker': died } = seen.calls();
+    assert.deepEqual([ended, died], [1, 1]);
     const events = eventsOf(running.lines);
     assert.deepEqual(
       events.filter((event) => String(event).startsWith('worker-')),

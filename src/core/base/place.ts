@@ -34,6 +34,19 @@ export function placeOfGroup(group: string | undefined): Place {
   return group === undefined ? workerPlace : `${workerPlace}:${group}`;
 }
 
+/** Linux keeps so many bytes of the name of a thread. */
+const longestThreadName = 15;
+
+/**
+ * The name of a worker's thread for the operating system, as `ps -T` and `top -H` show it: `tw-worker-1`, of a group `tw-gpu-1`.
+ *
+ * @param seat from 1, among the workers of the group
+ */
+export function threadNameOf(group: string | undefined, seat: number | string): string {
+  const [head, tail] = [`tw-${group ?? workerPlace}`, `-${seat}`];
+  return head.slice(0, longestThreadName - tail.length) + tail;
+}
+
 /** `a worker`, of a group where it has one: for messages. */
 export function aWorkerOf(group: string | undefined): string {
   return group === undefined ? 'a worker' : `a worker of the group ${group}`;

@@ -798,6 +798,14 @@ export const table = {
     about: 'Log one line for each call, at the level info; never its params or its result',
     reason: 'a line costs more than a small call; metrics count calls for less',
   }),
+  slowCallMs: logOption({
+    kind: duration(1, { orZero: true }),
+    fallback: 0,
+    flag: 'slow-call',
+    about:
+      'Log one line for each call that takes so long from its arrival to its reply, at the level warn; streams are left out; 0: none',
+    reason: 'only the operator knows what is slow; where it is set, each call is timed',
+  }),
   metrics: logOption({
     kind: onOff(),
     fallback: true,

@@ -104,7 +104,8 @@ function answeredBy(answer: (params: unknown) => string, ending: CallEnding): Ex
     const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return ending.refuse(call, refusal);
     const outcome = outcomeOf(call);
-    return ending.finish(call, outcome, (clockMs() - began) * 1000);
+    const runUs = (clockMs() - began) * 1000;
+    return ending.finish(call, outcome, runUs, 0, runUs);
   };
   return { place: inlinePlace, takesUnparsed: false, execute };
 }

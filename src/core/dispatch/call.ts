@@ -190,6 +190,8 @@ export interface CallObserver {
    * @param place the executor's own name, or `noPlace`
    * @param waitUs microseconds from its arrival that it did not run: queue, and the way there and back
    * @param runUs microseconds in its handler, waiting there included; `neverRan`, `notTimed`
+   * @param busyUs microseconds that it held its thread without a break before it ended or first waited; of a call that is
+   *   not timed, or ran elsewhere, no number that means anything
    * @param reply as it goes out, undefined for a notification
    * @param together calls for which the handler ran at once, this one among them; 0: it takes single calls, or never ran
    */
@@ -199,6 +201,7 @@ export interface CallObserver {
     place: Place,
     waitUs: number,
     runUs: number,
+    busyUs: number,
     reply: Reply,
     together: number,
   ): void;
@@ -241,7 +244,8 @@ export interface CallObserver {
  * How the calls of one place end: each method makes a call's reply, reports the call to the observer, and gives the
  * reply back. Nobody else calls `onCall`. Whoever ends a call does it here, once; see {@link Executor}.
  *
- * Times are microseconds. `runUs`: in the handler, `neverRan` or `notTimed`. `waitUs`, `together`: see {@link CallObserver.onCall}.
+ * Times are microseconds. `runUs`: in the handler, `neverRan` or `notTimed`. `waitUs`, `busyUs`, `together`: see
+ * {@link CallObserver.onCall}.
  */
 export class CallEnding {
   readonly place: Place;
@@ -268,17 +272,32 @@ export class CallEnding {
   }
 
   /** A handler has come to `outcome`: its reply, or a -32004 in its place where the reply is too large. */
-  finish(call: Call, outcome: Outcome, runUs: number, waitUs = 0, together = 0): Reply {
+  finish(
+    call: Call,
+    outcome: Outcome,
+    runUs: number,
+    waitUs: number,
+    busyUs: number,
+    together = 0,
+  ): Reply {
     const { id, procedure } = call;
-    if (id === undefined) return this.pass(call, undefined, outcome.code, runUs, waitUs, together);
+    if (id === undefined)
+      return this.pass(call, undefined, outcome.code, runUs, waitUs, busyUs, together);
     const kept = capped(procedure, id, outcome, this.maxReplyBytes, this.#onFault);
-    return this.pass(call, finishedReply(id, kept), kept.code, runUs, waitUs, together);
+    return this.pass(call, finishedReply(id, kept), kept.code, runUs, waitUs, busyUs, together);
   }
 
   /** A call ends with a standard error: it is not run, or not waited for any longer. */
-  refuse(call: Call, refusal: Refusal, runUs = neverRan, waitUs = 0, together = 0): Reply {
+  refuse(
+    call: Call,
+    refusal: Refusal,
+    runUs = neverRan,
+    waitUs = 0,
+    busyUs = 0,
+    together = 0,
+  ): Reply {
     if (refusal.overload !== undefined) this.observer?.onOverloaded?.(refusal.overload, call.scope);
-    return this.pass(call, errorFor(call, refusal), refusal.code, runUs, waitUs, together);
+    return this.pass(call, errorFor(call, refusal), refusal.code, runUs, waitUs, busyUs, together);
   }
 
   /**
@@ -286,8 +305,16 @@ export class CallEnding {
    *
    * @param code of its error; 0: a result
    */
-  pass(call: Call, reply: Reply, code: number, runUs: number, waitUs = 0, together = 0): Reply {
-    this.observer?.onCall(call, code, this.place, waitUs, runUs, reply, together);
+  pass(
+    call: Call,
+    reply: Reply,
+    code: number,
+    runUs: number,
+    waitUs = 0,
+    busyUs = 0,
+    together = 0,
+  ): Reply {
+    this.observer?.onCall(call, code, this.place, waitUs, runUs, busyUs, reply, together);
     return reply;
   }
 }

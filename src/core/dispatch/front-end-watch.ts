@@ -89,10 +89,12 @@ export class FrontEndWatch {
    *
    * @param lag `lagAt(from)`
    * @param claimed `claimedMs` at `from`: what others have claimed since then ran within
+   * @returns for how long it ran, milliseconds
    */
-  ended(owner: Suspect, from: number, lag: number, claimed: number): void {
+  ended(owner: Suspect, from: number, lag: number, claimed: number): number {
     const to = clockMs();
     if (to - from >= blockedMs) this.claim(owner, from, to, lag, claimed);
+    return to - from;
   }
 
   /** The same for code that ended at `to`. */

@@ -255,13 +255,15 @@ export class InlineExecutor implements Executor {
     runningCode.leave(outer);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
-      watch?.ended(this.#suspect, began, lag, claimed);
-      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
+      const busyMs = watch?.ended(this.#suspect, began, lag, claimed);
+      return isTimed
+        ? this.#supervise(call, context, outcome, limit, began, busyMs)
+        : this.#supervise(call, context, outcome, limit, undefined, undefined);
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (runUs >= blockedMs * 1000)
       watch?.claim(this.#suspect, began, began + runUs / 1000, lag, claimed);
-    return this.#finish(call, context, outcome, runUs, waitUs);
+    return this.#finish(call, context, outcome, runUs, waitUs, runUs);
   }
 
   /** What still runs although nobody waits for it. */
@@ -299,7 +301,8 @@ export class InlineExecutor implements Executor {
     const outer = runningCode.enter(this.#suspect.slot);
     const pending = start();
     runningCode.leave(outer);
-    watch?.ended(this.#suspect, began, lag, claimed);
+    const heldMs = watch?.ended(this.#suspect, began, lag, claimed) ?? 0;
+    for (const { context } of calls) context.resumedMs += heldMs / calls.length;
     const ran = calls.find(({ context }) => LazyContext.togetherOf(context) > 0);
     if (ran !== undefined) {
       const together = LazyContext.togetherOf(ran.context);
@@ -325,11 +328,12 @@ export class InlineExecutor implements Executor {
     outcome: Promise<Outcome>,
     limit: TimeLimit,
     began: number | undefined,
+    busyMs: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
     runningCode.wait(this.#suspect.slot, 1);
     return new Promise((resolve) => {
-      const waiting = new WaitingCall(call, began, context, limit, this, resolve);
+      const waiting = new WaitingCall(call, began, busyMs, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
       call.scope.addListener(waiting);
       // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
@@ -344,16 +348,17 @@ export class InlineExecutor implements Executor {
     const runUs = this.#leave(waiting);
     const waitUs = waitOf(call, waiting.began);
     const together = LazyContext.togetherOf(context);
-    return this.#finish(call, context, outcome, runUs, waitUs, together);
+    return this.#finish(call, context, outcome, runUs, waitUs, waiting.busyMs * 1000, together);
   }
 
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    const { call, began, context } = waiting;
+    const { call, began, context, busyMs } = waiting;
     const together = LazyContext.togetherOf(context);
-    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began), together);
+    const waitUs = waitOf(call, began);
+    return this.#ending.refuse(call, refusal, runUs, waitUs, busyMs * 1000, together);
   }
 
   #finish(
@@ -362,6 +367,7 @@ export class InlineExecutor implements Executor {
     outcome: Outcome,
     runUs: number,
     waitUs: number,
+    busyUs: number,
     together = 0,
   ): Reply {
     const { sink } = call;
@@ -369,13 +375,13 @@ export class InlineExecutor implements Executor {
     if (sink !== undefined && source !== undefined) {
       const opening = this.#host.open(call, sink, context, source, this.#suspect);
       return 'refusal' in opening
-        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
-        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
+        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs, busyUs)
+        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs, busyUs);
     }
     if (sink === undefined) {
       this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
     }
-    return this.#ending.finish(call, outcome, runUs, waitUs, together);
+    return this.#ending.finish(call, outcome, runUs, waitUs, busyUs, together);
   }
 
   /** How long it ran, microseconds. */
@@ -423,6 +429,8 @@ class WaitingCall implements Deadline, CancelListener {
   /** When the call began, by `clockMs`; undefined: the call is not timed. */
   readonly began: number | undefined;
   readonly context: LazyContext;
+  /** How long it held the thread before its first wait, milliseconds; undefined: the call is not timed. */
+  readonly #firstMs: number | undefined;
   readonly #timeoutMs: number;
   readonly #owner: InlineExecutor;
   readonly #resolve: (reply: Reply) => void;
@@ -432,6 +440,7 @@ class WaitingCall implements Deadline, CancelListener {
   constructor(
     call: Call,
     began: number | undefined,
+    firstMs: number | undefined,
     context: LazyContext,
     limit: TimeLimit,
     owner: InlineExecutor,
@@ -440,6 +449,7 @@ class WaitingCall implements Deadline, CancelListener {
     this.call = call;
     this.at = limit.at;
     this.began = began;
+    this.#firstMs = firstMs;
     this.context = context;
     this.#timeoutMs = limit.timeoutMs;
     this.#owner = owner;
@@ -449,6 +459,11 @@ class WaitingCall implements Deadline, CancelListener {
   /** Milliseconds since the call began, computed from its deadline. */
   get waitedMs(): number {
     return Math.max(0, clockMs() - (this.at - this.#timeoutMs));
+  }
+
+  /** How long it held the thread before its first wait, and again after one for `authorize` or middleware, milliseconds. */
+  get busyMs(): number {
+    return (this.#firstMs ?? 0) + this.context.resumedMs;
   }
 
   /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */

@@ -80,6 +80,7 @@ export const logEvents = {
   'nats-fault': 'console',
   'log-limited': 'log',
   'output-lost': 'log',
+  'call-slow': 'log',
   call: 'log',
   stream: 'log',
 } as const;

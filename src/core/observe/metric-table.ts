@@ -41,6 +41,10 @@ export const callMetrics = {
     name: 'tandem_affinity_wait_seconds_total',
     help: 'How long those calls waited before they went to a worker, by procedure and outcome.',
   },
+  busy: {
+    name: 'tandem_call_busy_seconds_total',
+    help: 'For how long calls held their threads, by procedure and place; without code behind an await and generators.',
+  },
 } as const satisfies Record<string, MetricRow>;
 
 /** What holds the main thread, each with the label `procedure`. */
@@ -220,6 +224,17 @@ export const gaugeTable = {
   inlineLeftCalls: { ...orphans, labels: { by: 'caller', place: 'inline' } },
   inlineOverdueCalls: { ...orphans, labels: { by: 'deadline', place: 'inline' } },
   zombieWorkers: { ...workers, labels: { state: 'zombie' } },
+  workerCpu: {
+    name: 'tandem_worker_cpu_seconds_total',
+    help: 'CPU time of the threads of each seat of a worker, the loading of their modules included. Linux only.',
+    type: 'counter',
+    by: 'worker',
+  },
+  workerHeap: {
+    name: 'tandem_worker_heap_bytes',
+    help: 'Memory of each worker that maxWorkerMemory bounds: its heap, garbage included, and what belongs to it outside of the heap.',
+    by: 'worker',
+  },
   bodyMemoryInUse: { ...bodyMemory, labels: { state: 'in_use' } },
   bodyMemoryKept: { ...bodyMemory, labels: { state: 'kept' } },
   replyMemory: {

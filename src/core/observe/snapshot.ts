@@ -90,6 +90,8 @@ export interface CallTotals {
   readonly batches?: HistogramTotals | undefined;
   /** Where its calls with affinity went, by outcome; undefined: it has none. */
   readonly affinity?: AffinityTotals | undefined;
+  /** For how long they held their threads before they ended or first waited, seconds. */
+  readonly busy: number;
 }
 
 /** Calls, and seconds that they waited before they went to a worker, by outcome. */
@@ -137,6 +139,12 @@ export interface WorkerFigures {
   /** Whether it is the spare that takes short calls. */
   readonly isLane: boolean;
   readonly threadId: number;
+  /** The number of its seat within its group: a replacement has that of the thread that it replaces. */
+  readonly worker: number;
+  /** CPU time of the thread, seconds; null: the system does not tell. */
+  readonly cpuSeconds: number | null;
+  /** Bytes that the thread holds, by its own last reading; null: it has read none. */
+  readonly heapBytes: number | null;
   /** Calls that it holds, and calls that it has ended. */
   readonly inFlight: number;
   readonly completed: number;
@@ -272,5 +280,6 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     duration: addHistograms(a.duration, b.duration),
     ...batchesOf(a.batches, b.batches),
     ...affinityOf(a.affinity, b.affinity),
+    busy: a.busy + b.busy,
   };
 }

@@ -488,7 +488,7 @@ export class GenerationLoad implements Replicas {
       modules,
       expected,
       execArgv: workerExecArgv(modules),
-      replica: { ...config, maxWorkerMemory: own.maxWorkerMemory },
+      replica: config,
       counters: poolCounters.of(group),
       bodies,
       shares,

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { clockMs } from '../base/clock.ts';
 import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
 import { inTurns } from '../base/timer.ts';
 import type { ExecutorFigures } from '../dispatch/executor.ts';
@@ -123,35 +124,41 @@ export class Metrics {
   #snapshotOf(calls: readonly CallTotals[], places: MetricsSnapshot['places']): MetricsSnapshot {
     const { blockers, poolCounters, recent, throttled, cluster } = this.#context;
     const connections = this.connections?.();
+    // First: this reads the CPU time of the workers.
+    const gauges = this.#gaugesNow(connections);
+    const groups = poolCounters.groups.map((group) => ({
+      group,
+      counters: poolCountersOf(poolCounters.of(group)),
+      gauges: this.#poolGauges(group),
+    }));
     return {
       process: this.process,
       calls,
       counters: this.#counters(connections),
       blocked: blockers.totals(),
-      gauges: this.#gaugesNow(connections),
+      gauges,
       places,
       workers: this.#workers(),
       events: recent.list,
       callers: throttled?.list() ?? [],
       members: cluster?.members() ?? [],
-      groups: poolCounters.groups.map((group) => ({
-        group,
-        counters: poolCountersOf(poolCounters.of(group)),
-        gauges: this.#poolGauges(group),
-      })),
+      groups,
     };
   }
 
   /** Of all generations: an older one that finishes its calls has workers too. */
   #workers(): WorkerFigures[] {
     const pools = this.#generations.all.flatMap((generation) => [...generation.pools]);
+    const now = clockMs();
     return pools.flatMap(([name, pool]) => {
-      const { workers, lane } = pool.stats();
-      const all = lane === undefined ? workers : [...workers, lane];
-      return all.map((worker) => {
-        const { threadId, inFlight, completed, streams, running = null } = worker;
-        const isLane = worker === lane;
-        return { group: name ?? null, isLane, threadId, inFlight, completed, streams, running };
+      const { active, express } = pool.workers;
+      const { seats } = this.#context.poolCounters.of(name);
+      return [...active, ...(express === undefined ? [] : [express])].map((one) => {
+        const { threadId, inFlight, completed, streams, running = null } = one.statsAt(now);
+        const { number: worker = 0, cpuSeconds = null, heapBytes = null } = seats.of(one) ?? {};
+        const isLane = one === express;
+        const thread = { group: name ?? null, worker, threadId, isLane, cpuSeconds, heapBytes };
+        return { ...thread, inFlight, completed, streams, running };
       });
     });
   }
@@ -216,6 +223,7 @@ export class Metrics {
     const pools = this.#generations.all.flatMap((one) => one.pools.get(group)?.stats() ?? []);
     const lanes = pools.flatMap(({ lane }) => lane ?? []);
     const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
+    const { zombiesNow, seats } = this.#context.poolCounters.of(group);
     return {
       leftCalls: sum(workers, ({ left }) => left),
       overdueCalls: sum(workers, ({ overdue }) => overdue),
@@ -224,7 +232,9 @@ export class Metrics {
       activeWorkers: sum(pools, (pool) => pool.workers.length),
       spareWorkers: sum(pools, ({ spares }) => spares),
       startingWorkers: sum(pools, ({ starting }) => starting),
-      zombieWorkers: this.#context.poolCounters.of(group).zombiesNow,
+      zombieWorkers: zombiesNow,
+      workerCpu: seats.cpuSeconds(),
+      workerHeap: seats.heapBytes(),
     };
   }
 }
@@ -238,7 +248,7 @@ interface ConnectionFigures {
   readonly refusedByShare: number;
 }
 
-function poolCountersOf({ deaths, zombiesNow: _gauge, ...counters }: PoolCounters) {
+function poolCountersOf({ deaths, zombiesNow: _gauge, seats: _s, ...counters }: PoolCounters) {
   return {
     ...counters,
     deathsByExit: deaths.exit,
@@ -333,6 +343,7 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     ...batchSizes(calls),
     ...affinityCounts(calls, 'affinity', 'calls'),
     ...affinityCounts(calls, 'affinityWait', 'waitSeconds'),
+    ...busySeconds(calls),
     ...blockedCounts(blocked, 'times'),
     ...blockedCounts(blocked, 'seconds'),
     ...places(snapshots),
@@ -355,6 +366,14 @@ function callCounts(calls: readonly CallTotals[]): Metric {
     Object.entries(codes).map(([code, value]) => ({ value, labels: { procedure, code, place } })),
   );
   return metric(callMetrics.calls, 'counter', values);
+}
+
+/** Of no call whose time is not known here: of calls that never ran, and of calls on other machines. */
+function busySeconds(calls: readonly CallTotals[]): Metric[] {
+  const values = calls.flatMap(({ procedure, place, busy: value }) =>
+    value === 0 ? [] : [{ value, labels: { procedure, place } }],
+  );
+  return values.length === 0 ? [] : [metric(callMetrics.busy, 'counter', values)];
 }
 
 function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds'): Metric[] {

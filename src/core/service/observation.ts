@@ -47,6 +47,9 @@ export class Observation implements CallObserver {
   readonly #onOverloaded: (overload: Overload, scope: RequestScope) => void;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
+  /** Infinity: no call is slow. */
+  readonly #slowUs: number;
+  readonly #log: Log;
   readonly #shedding: Episode;
   /** undefined: streams are not logged. */
   readonly #streamLog: Log | undefined;
@@ -56,20 +59,22 @@ export class Observation implements CallObserver {
    * @param onOverloaded told of each call and request that is refused because there is too much
    */
   constructor(
-    config: Pick<Config, 'metrics' | 'accessLog' | 'tracing'>,
+    config: Pick<Config, 'metrics' | 'accessLog' | 'slowCallMs' | 'tracing'>,
     log: Log,
     onCall: readonly OnCall[],
     onRun: ((scope: RequestScope, us: number) => void) | undefined,
     onOverloaded: (overload: Overload, scope: RequestScope) => void,
   ) {
-    const { metrics, accessLog: logsCalls, tracing } = config;
+    const { metrics, accessLog: logsCalls, slowCallMs, tracing } = config;
+    this.#log = log;
+    this.#slowUs = slowCallMs === 0 ? Number.POSITIVE_INFINITY : slowCallMs * 1000;
     this.#onRun = onRun;
     this.#onOverloaded = onOverloaded;
     this.counters = metrics ? new CallCounters() : undefined;
     this.#streamLog = logsCalls ? log : undefined;
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
     this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
-    const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined;
+    const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined || slowCallMs > 0;
     this.timing = wantsEach ? 'all' : metrics ? 'sampled' : 'none';
     this.#shedding = new Episode(shedQuietMs, {
       begins: () => log.warn({ event: 'shed-begins' }, 'calls are refused: there are too many'),
@@ -84,10 +89,11 @@ export class Observation implements CallObserver {
     place: Place,
     waitUs: number,
     runUs: number,
+    busyUs: number,
     reply: Reply,
     together: number,
   ): void {
-    this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
+    this.counters?.record(call.procedure.name, code, place, waitUs, runUs, busyUs);
     noteEnding(call.scope, code, runUs);
     // Only a call that never ran was refused: a procedure may throw the same code itself.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
@@ -95,12 +101,15 @@ export class Observation implements CallObserver {
     if (call.sink !== undefined && code === 0) call.trace?.opened(place, waitUs, runUs);
     else call.trace?.end(code, place, waitUs, runUs);
     this.#onRun?.(call.scope, runUs);
-    if (this.#tell === undefined) return;
+    const isSlow = waitUs + runUs >= this.#slowUs && call.sink === undefined;
+    if (this.#tell === undefined && !isSlow) return;
     const { id, procedure, scope, trace } = call;
     const ref = code === ErrorCode.InternalError ? refIn(reply) : undefined;
     const traceparent = trace === undefined ? scope.traceparent : trace.traceparent;
     const { name } = procedure;
-    this.#tell(eventOf(name, id, code, place, waitUs, runUs, ref, traceparent, scope, together));
+    const event = eventOf(name, id, code, place, waitUs, runUs, ref, traceparent, scope, together);
+    this.#tell?.(event);
+    if (isSlow) this.#logSlow(event, busyUs);
   }
 
   onHandlerBatch(procedure: string, place: Place, calls: number): void {
@@ -109,6 +118,17 @@ export class Observation implements CallObserver {
 
   onAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
     this.counters?.recordAffinity(procedure, place, outcome, waitMs);
+  }
+
+  #logSlow(
+    { waitMs, runMs, ref, remoteAddress, traceparent, ...call }: CallEvent,
+    busyUs: number,
+  ): void {
+    const ms = rounded(waitMs + (runMs ?? 0));
+    const [ran, busy] = runMs === undefined ? [] : [rounded(runMs), rounded(busyUs / 1000)];
+    const times = { ms, waitMs: rounded(waitMs), runMs: ran, busyMs: busy };
+    const facts = { ref, remoteAddress, traceparent };
+    this.#log.warn({ event: 'call-slow', ...call, ...times, ...facts }, 'a call was slow');
   }
 
   onStreamEnd(
@@ -250,7 +270,7 @@ class CodeCounter {
   }
 }
 
-type Times = Pick<CallTotals, 'wait' | 'run' | 'duration'>;
+type Times = Pick<CallTotals, 'wait' | 'run' | 'duration' | 'busy'>;
 
 /** The times of the calls of one procedure in one place. */
 class CallTimes {
@@ -261,11 +281,17 @@ class CallTimes {
   readonly #prompt = new LatencyHistogram();
   /** Inline calls since the last timed call. */
   #untimed = 0;
-  /** What the last timed call took, microseconds. */
+  /** What the last timed call took, and for how long it held its thread, microseconds. */
   #lastUs = 0;
+  #lastBusyUs = 0;
+  /** For how long all calls held their threads, microseconds. */
+  #busyUs = 0;
 
-  /** @param runUs microseconds, `neverRan` or `notTimed`: it ran inline without a wait */
-  record(waitUs: number, runUs: number): void {
+  /**
+   * @param runUs microseconds, `neverRan` or `notTimed`: it ran inline without a wait
+   * @param busyUs microseconds of a call that ran and was timed
+   */
+  record(waitUs: number, runUs: number, busyUs: number): void {
     if (runUs === notTimed) {
       this.#untimed++;
     } else if (runUs === neverRan) {
@@ -276,16 +302,20 @@ class CallTimes {
       this.#wait.record(waitUs);
       this.#run.record(runUs);
       this.#duration.record(waitUs + runUs);
+      this.#busyUs += busyUs;
     } else {
       // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
       this.#prompt.record(runUs, this.#untimed + 1);
+      this.#busyUs += busyUs * (this.#untimed + 1);
       this.#untimed = 0;
       this.#lastUs = runUs;
+      this.#lastBusyUs = busyUs;
     }
   }
 
   totals(): Times {
     if (this.#untimed > 0) this.#prompt.record(this.#lastUs, this.#untimed);
+    this.#busyUs += this.#lastBusyUs * this.#untimed;
     this.#untimed = 0;
     const prompt = this.#prompt.totals();
     const noWait = new LatencyHistogram();
@@ -294,6 +324,7 @@ class CallTimes {
       wait: addHistograms(this.#wait.totals(), noWait.totals()),
       run: addHistograms(this.#run.totals(), prompt),
       duration: addHistograms(this.#duration.totals(), prompt),
+      busy: this.#busyUs / 1e6,
     };
   }
 }
@@ -324,10 +355,10 @@ class PlaceCounters {
     this.#place = place;
   }
 
-  record(procedure: string, code: number, waitUs: number, runUs: number): void {
+  record(procedure: string, code: number, waitUs: number, runUs: number, busyUs: number): void {
     const { codes, times } = this.#counters.get(procedure) ?? this.#add(procedure);
     codes.record(code);
-    times.record(waitUs, runUs);
+    times.record(waitUs, runUs, busyUs);
   }
 
   recordBatch(procedure: string, calls: number): void {
@@ -387,11 +418,19 @@ export class CallCounters {
    * Counts a call that has ended in a place, whichever places there are.
    *
    * @param runUs microseconds, `neverRan` or `notTimed`
+   * @param busyUs see {@link CallObserver.onCall}
    */
-  record(procedure: string, code: number, place: Place, waitUs: number, runUs: number): void {
-    if (place === inlinePlace) this.#inline.record(procedure, code, waitUs, runUs);
+  record(
+    procedure: string,
+    code: number,
+    place: Place,
+    waitUs: number,
+    runUs: number,
+    busyUs = 0,
+  ): void {
+    if (place === inlinePlace) this.#inline.record(procedure, code, waitUs, runUs, busyUs);
     else if (place === noPlace) this.recordRefused(procedure, code);
-    else this.#countersOf(place).record(procedure, code, waitUs, runUs);
+    else this.#countersOf(place).record(procedure, code, waitUs, runUs, busyUs);
   }
 
   /** Counts a run of a batch handler, which took so many calls at once. */

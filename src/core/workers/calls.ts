@@ -307,7 +307,7 @@ export class WorkerCalls implements CallReceiver {
       return isStuck;
     }
     if (isOrphan) this.orphans.expire(item);
-    this.#answerExpired(item, startedAt, now);
+    this.#answerExpired(item, startedAt, now, isRunning);
     if (!isRunning) this.#abort(item, 'deadline', now);
     onAnswered(item.group);
     return isStuck;
@@ -326,12 +326,14 @@ export class WorkerCalls implements CallReceiver {
     onAnswered(item.group);
   }
 
-  #answerExpired(item: QueuedCall, startedAt: number, now: number): void {
+  /** @param isRunning the thread is in its synchronous code, which calls that run together share */
+  #answerExpired(item: QueuedCall, startedAt: number, now: number, isRunning = false): void {
     const timeoutMs = this.timeoutOf(item);
     const { scope } = item.call;
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
     const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
-    item.refuse(refusal, (now - startedAt) * 1000);
+    const runUs = (now - startedAt) * 1000;
+    item.refuse(refusal, runUs, isRunning ? runUs / (item.batch?.size ?? 1) : 0);
   }
 
   #expireUnstarted(item: QueuedCall, now: number): void {

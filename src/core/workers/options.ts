@@ -11,6 +11,7 @@ import type {
 import type { CallLine } from '../procedures/context.ts';
 import type { Fault } from '../procedures/fault.ts';
 import type { LossReason } from '../protocol/errors.ts';
+import { Seats } from './seats.ts';
 import type { Ledger } from './wire/ledger.ts';
 import type { ReplicaOptions, ToReplica } from './wire/messages.ts';
 
@@ -164,6 +165,7 @@ export class PoolCounters {
   zombies = 0;
   /** Zombies that are still there. */
   zombiesNow = 0;
+  readonly seats = new Seats();
 }
 
 /** The counters of a service, for each group of workers. */

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { InspectorNotification, NodeWorker } from 'node:inspector';
 import { clockMs } from '../base/clock.ts';
 import { startTimer } from '../base/timer.ts';
 import { framesOf, isOwnFile } from '../modules/module-url.ts';
+import { timesOf } from './seats.ts';
 
 /** A thread that is asked what it does. */
 export interface AskedThread {
@@ -180,13 +180,8 @@ function ownStack(text: string): string {
 
 /** How long a thread has run, or has waited for a processor, by Linux; undefined: the system does not tell. */
 function busyMs(tid: number): number | undefined {
-  if (tid === 0) return undefined;
-  try {
-    const [ran, waited] = readFileSync(`/proc/self/task/${tid}/schedstat`, 'utf8').split(' ');
-    return (Number(ran) + Number(waited)) / 1e6;
-  } catch {
-    return undefined;
-  }
+  const times = timesOf(tid);
+  return times && times.ranMs + times.waitedMs;
 }
 
 /** A sight in words: the stack, or why there is none. */

@@ -4,6 +4,7 @@ import type { Piscina } from 'piscina';
 import { aheadMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { ownFile } from '../base/package-files.ts';
+import { threadNameOf } from '../base/place.ts';
 import { isDoneWithin } from '../base/timer.ts';
 import type { PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
@@ -64,9 +65,10 @@ export class WorkerThreads {
    * Its results and notices come to `worker` in the order they were made, and all of them before `onEnd`, which is called once,
    * when the thread is gone (or a zombie) or the task has ended.
    *
+   * @param seat the number of its seat
    * @param fingerprint see `ReplicaTask`
    */
-  start(worker: PoolWorker, fingerprint: string | undefined): WorkerThread {
+  start(worker: PoolWorker, seat: number, fingerprint: string | undefined): WorkerThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
@@ -82,6 +84,7 @@ export class WorkerThreads {
       replays: broadcasts.replaysFor(group),
       aheadMs,
       options,
+      threadName: threadNameOf(group, seat),
     };
     const drain = (limit?: number): boolean => {
       const hasMore = outbox.drain(worker.onResult, limit);

@@ -157,8 +157,9 @@ export class WorkerStreams {
    * The handler of a call has given an iterator: the call is answered with what its reader says.
    *
    * @param runUs microseconds since the handler was entered
+   * @param busyUs microseconds of them that the handler held the thread
    */
-  enter(item: QueuedCall, sink: StreamSink, runUs: number): void {
+  enter(item: QueuedCall, sink: StreamSink, runUs: number, busyUs: number): void {
     // A stream may stay open for days: the memory of its params is freed now.
     item.forgetParams();
     const { ticket, call } = item;
@@ -166,7 +167,7 @@ export class WorkerStreams {
     if (refusal !== undefined) {
       // The reader may have left, or the call was answered at its deadline: nobody reads what the generator gives.
       this.post({ type: 'cancel', ticket, code: refusal.code, data: refusal.data });
-      item.refuse(refusal, runUs);
+      item.refuse(refusal, runUs, busyUs);
       return;
     }
     const { streams, group, timeoutMs } = this.#options;
@@ -174,7 +175,7 @@ export class WorkerStreams {
     const pooled = new PooledStream(ticket, stream, ownTimeoutMs(call, timeoutMs), this);
     stream.producer = pooled;
     this.#streams.set(ticket, pooled);
-    item.answer(sink.opened(stream), 0, runUs);
+    item.answer(sink.opened(stream), 0, runUs, busyUs);
     if (this.#isRetiring && !mayFinish(stream)) stream.drain('recycle');
   }
 

@@ -77,8 +77,6 @@ export class PoolWorker {
   isSpare = false;
   /** Its place in the pool, from 0: a worker that replaces another one gets the place of that one. -1: it is a spare. */
   seat = -1;
-  /** Bytes that the worker holds, by its last message about it. */
-  memory = 0;
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;
@@ -117,6 +115,11 @@ export class PoolWorker {
       () => owner.onLate(this, loading.doing),
       (error: ChangedFileError) => owner.onLoadFailed(this, error),
     );
+  }
+
+  /** Bytes that the thread holds, by its own last reading; 0: it has read none. */
+  get memory(): number {
+    return this.thread.ledger.memory;
   }
 
   /** Calls at this worker that somebody waits for, or that its thread may be running. */
@@ -200,7 +203,8 @@ export class PoolWorker {
       this.calls.orphans.isSpent ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
-      (maxWorkerMemory > 0 && this.memory > maxWorkerMemory)
+      // A worker that has just loaded is as its replacement would be.
+      (maxWorkerMemory > 0 && this.completed > 0 && this.memory > maxWorkerMemory)
     );
   }
 
@@ -288,9 +292,6 @@ export class PoolWorker {
       case 'aborted':
         this.calls.aborted(notice.ticket);
         this.#owner.onCapacity();
-        break;
-      case 'memory':
-        this.memory = notice.bytes;
         break;
       case 'fault':
         this.#events.onFault(notice.fault);
@@ -416,11 +417,12 @@ export class PoolWorker {
     else if (isTimed) this.#learn(ended, ended.batch, micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
+    const busyUs = isTimed ? micros : 0;
     const { id, sink } = ended.call;
     // An empty reply of a call with an id: its stream has opened.
     if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
-      this.streams.enter(ended, sink, runUs);
-    else ended.answer(reply === '' ? undefined : reply, code, runUs);
+      this.streams.enter(ended, sink, runUs, busyUs);
+    else ended.answer(reply === '' ? undefined : reply, code, runUs, busyUs);
   }
 
   /** A run of many calls counts once. @param micros how long it held the thread, divided by its calls */
@@ -448,7 +450,7 @@ export class PoolWorker {
       const isOfRun =
         item === running || (item.batch !== undefined && item.batch === running?.batch);
       return isKnown && !isOfRun ? 'neighbour' : reason;
-    });
+    }, running);
   }
 
   /** The service ends: answers all calls that are here with -32002, and ends the streams. */
@@ -457,11 +459,12 @@ export class PoolWorker {
     this.#answerAll(() => 'shutdown');
   }
 
-  #answerAll(reasonFor: (item: QueuedCall) => LossReason): void {
+  /** @param running the call whose synchronous code the thread was in */
+  #answerAll(reasonFor: (item: QueuedCall) => LossReason, running?: QueuedCall): void {
     const refuse = (item: QueuedCall): void => {
       const { startedAt } = item;
       const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
-      item.refuse(lostCall(item.call, reasonFor(item)), runUs);
+      item.refuse(lostCall(item.call, reasonFor(item)), runUs, item === running ? runUs : 0);
     };
     for (const item of this.calls.all) {
       if (item === undefined) continue;

@@ -233,6 +233,7 @@ export class WorkerSet implements WorkerOwner {
   }
 
   onLoadFailed(worker: PoolWorker, error: Error): void {
+    this.#options.counters.seats.leave(worker);
     // First: piscina replaces a thread as soon as it has ended.
     if (!this.startup.isOver) this.#threads.letGo();
     worker.discard();
@@ -252,6 +253,7 @@ export class WorkerSet implements WorkerOwner {
 
   onEnd(worker: PoolWorker, exit: ThreadExit, doing: string | undefined): void {
     this.#living.delete(worker);
+    this.#options.counters.seats.leave(worker);
     if (this.#living.size === 0) this.#vacancy.tell();
     if (exit.end === 'killed' || this.#doomed.has(worker)) {
       worker.lose('neighbour');
@@ -286,9 +288,13 @@ export class WorkerSet implements WorkerOwner {
       const loading = new Loading(this.#expected);
       const changed = loading.verify();
       if (changed === undefined) {
-        const run = (worker: PoolWorker) =>
-          this.#threads.start(worker, this.#expected?.fingerprint);
-        this.#living.add(new PoolWorker(run, loading, this, this.#options, this.#events));
+        const { seats } = this.#options.counters;
+        const seat = seats.firstFree(this);
+        const run = (starting: PoolWorker) =>
+          this.#threads.start(starting, seat, this.#expected?.fingerprint);
+        const worker = new PoolWorker(run, loading, this, this.#options, this.#events);
+        this.#living.add(worker);
+        seats.enter(seat, worker, this);
       } else this.#failToStart(changed);
     }
   }
@@ -360,6 +366,7 @@ export class WorkerSet implements WorkerOwner {
   /** Takes a worker out of the set, if it is there. A spare takes its place. */
   #remove(worker: PoolWorker): void {
     for (const workers of [this.all, this.active, this.#spares]) removeFrom(workers, worker);
+    this.#options.counters.seats.leave(worker);
     if (this.#retiring === worker) {
       clearTimeout(this.#teardown);
       this.#retiring = undefined;

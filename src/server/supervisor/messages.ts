@@ -220,6 +220,7 @@ const entries = {
     duration: isHistogram,
     batches: either(isUndefined, isHistogram),
     affinity: either(isUndefined, shape({ calls: isAmounts, waitSeconds: isAmounts })),
+    busy: either(isAmount, isUndefined),
   }),
   blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),
   places: shape({ procedure: isText, place: isText, cause: isText }),
@@ -227,7 +228,9 @@ const entries = {
   workers: shape({
     group: either(isNull, isText),
     isLane: isFlag,
-    ...amounts(['threadId', 'inFlight', 'completed', 'streams']),
+    ...amounts(['threadId', 'worker', 'inFlight', 'completed', 'streams']),
+    cpuSeconds: either(isAmount, isNull),
+    heapBytes: either(isAmount, isNull),
     running: either(isNull, shape({ procedure: isText, ms: isAmount })),
   }),
   events: shape({ event: isText, text: isText, at: isAmount }),
@@ -265,7 +268,8 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   // Each entry has passed its check. The counters are complete, unless the process has another version of this package.
   return {
     process,
-    calls,
+    // Another version of this package may not count for how long calls are busy.
+    calls: (calls as readonly Fields[]).map((row) => ({ busy: 0, ...row })),
     counters: amountsOf(counters),
     gauges: gauges && gaugesOf(gauges),
     blocked: listed('blocked'),
@@ -288,7 +292,7 @@ function amountsOf(fields: Fields): Readonly<Record<string, number>> {
   );
 }
 
-/** A gauge has one amount, or one for each place. */
+/** A gauge has one amount, or one for each value of a label. */
 function gaugesOf(fields: Fields): Fields {
   const byLabel = Object.entries(fields)
     .filter((entry): entry is [string, Fields] => isFields(entry[1]))

@@ -186,20 +186,17 @@ export class ServerProcess {
 
   /** Has the process carry out an order of the admin socket. */
   async order(order: Order, left: AbortSignal): Promise<Answer> {
+    const about = { process: this.number, pid: this.#child.pid ?? 0 };
+    // A main thread that stands still answers nothing. Its guard has told what it is in.
+    if (order.order === 'stack' && this.stack !== undefined)
+      return { ...about, answer: { main: this.stack, workers: [] } satisfies Stacks };
     const limitMs = limitOf(order);
     const value = await this.#pending.ask((id) => {
       this.#send({ type: 'order', id, order });
       left.addEventListener('abort', () => this.#send({ type: 'leave', id }));
     }, limitMs);
-    const answer = parseAnswer(value) ?? this.#unanswered(order, limitMs);
-    return { process: this.number, pid: this.#child.pid ?? 0, ...answer };
-  }
-
-  #unanswered({ order }: Order, limitMs: number): Pick<Answer, 'answer' | 'error'> {
     const error = `it did not answer within ${limitMs} ms`;
-    if (order !== 'stack') return { error };
-    // Its guard tells what a main thread that stands still is in.
-    return { answer: { main: this.stack ?? `no stack: ${error}`, workers: [] } satisfies Stacks };
+    return { ...about, ...(parseAnswer(value) ?? { error }) };
   }
 
   #untilEnd(): Promise<ServerEnd> {

@@ -45,6 +45,7 @@ export interface Report {
   readonly place: Place;
   readonly waitUs: number;
   readonly runUs: number;
+  readonly busyUs: number;
   readonly reply: Reply;
   readonly together: number;
 }
@@ -241,9 +242,9 @@ export class Bench {
   #observer(): CallObserver {
     return {
       timing: 'all',
-      onCall: ({ procedure }, code, place, waitUs, runUs, reply, together) => {
+      onCall: ({ procedure }, code, place, waitUs, runUs, busyUs, reply, together) => {
         const reports = this.#reports.get(procedure) ?? [];
-        reports.push({ code, place, waitUs, runUs, reply, together });
+        reports.push({ code, place, waitUs, runUs, busyUs, reply, together });
         this.#reports.set(procedure, reports);
         this.#onReport.get(procedure)?.();
       },

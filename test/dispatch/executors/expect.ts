@@ -25,6 +25,8 @@ function assertEndedOnce(bench: Bench, sent: Sent, codes: readonly number[]): Re
     `${what} ended with ${report.code}, not ${codes.join(' or ')}`,
   );
   assert.ok(report.waitUs >= 0 && (report.runUs >= 0 || report.runUs === neverRan));
+  // It held its thread no longer than it ran; the clock is read in fractions of a microsecond.
+  assert.ok(report.busyUs >= 0 && report.busyUs <= Math.max(report.runUs, 0) + 1);
   if (sent.call.id === undefined) {
     assert.equal(reply, undefined, `${what} is a notification`);
     return report;

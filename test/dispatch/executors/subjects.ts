@@ -128,7 +128,7 @@ function poolSubject(
           bodies: new BodyMemory(2 ** 26, 2 ** 24),
           streams,
           shares: { keyOf: () => '', weightOf: () => 1 },
-          replica: { ...limits, maxWorkerMemory: 0, tracing: false },
+          replica: { ...limits, tracing: false },
         },
         observer,
         {

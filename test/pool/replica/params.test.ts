@@ -20,7 +20,6 @@ const options = {
   ...limits,
   checkResults: 'refuse' as const,
   maxReplyBytes: 1000,
-  maxWorkerMemory: 0,
   tracing: false,
 };
 

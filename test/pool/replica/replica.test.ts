@@ -36,7 +36,6 @@ class Bench {
       strict: false,
       checkResults: 'refuse' as const,
       maxReplyBytes: 1000,
-      maxWorkerMemory: 0,
       tracing: false,
     };
     const sender = new ReplicaSender(this.#channel.port1, new Outbox(this.#outbox.buffer));

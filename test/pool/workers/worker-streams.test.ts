@@ -80,7 +80,7 @@ class Bench {
       onCancelled: () => {},
     };
     new CallGroup([this.item], 0, owner, () => {});
-    this.streams.enter(this.item, sink, 5);
+    this.streams.enter(this.item, sink, 5, 5);
   }
 
   take(number: number, kind: number, text: unknown, code = 0): void {

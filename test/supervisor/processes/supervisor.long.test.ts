@@ -114,6 +114,15 @@ describe('the supervisor', () => {
     });
   }
 
+  test('names nobody when the service ends as it was told to', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service]);
+    await where(url);
+    server.child.kill('SIGTERM');
+    const { code } = await server.exit;
+    assert.equal(code, 0);
+    assert.ok(!logOf(server).some(({ event }) => event === 'process-exit'));
+  });
+
   test('waits longer and longer where a process can not be started again, and goes on trying', async (t) => {
     const BROKEN = join(folder, 'broken');
     const { server, url } = await cli.serveFor(t, [service], { BROKEN });

@@ -1,5 +1,5 @@
 import { escapeControls } from '../../../core/base/escape.ts';
-import { workerPlace } from '../../../core/base/place.ts';
+import { threadNameOf, workerPlace } from '../../../core/base/place.ts';
 import { StartupError } from '../../../core/base/startup-error.ts';
 import { table } from '../../output.ts';
 import { limitedFetch, type RemoteOptions, reasonOf } from '../remote.ts';
@@ -76,19 +76,35 @@ async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promi
  * without one, they are totals since the start.
  */
 export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
-  const rate: Rate = (count) => {
+  const gain: Gain = (count) => {
     const total = count(now);
-    if (before === undefined) return whole(total);
+    if (before === undefined) return total;
     const grown = total - count(before);
     // A count below the earlier one means that the server began anew.
-    return perSecond((grown < 0 ? total : grown) / ((now.at - before.at) / 1000));
+    return (grown < 0 ? total : grown) / ((now.at - before.at) / 1000);
   };
-  const lines = [title, ...summary(now, rate), ...worstBlocker(now), ''];
-  return fill(lines, table(procedureRows(now, before, rate)), room);
+  const rate: Rate = (count) => (before === undefined ? whole : perSecond)(gain(count));
+  const load: Rate = (seconds) => (before === undefined ? showSeconds : showShare)(gain(seconds));
+  const lines = [
+    title,
+    ...summary(now, rate),
+    ...busiestThreads(now, gain, load),
+    ...worstBlocker(now),
+    '',
+  ];
+  return fill(lines, table(procedureRows(now, before, rate, load)), room);
 }
 
-/** The rate per second of a count since the earlier scrape; without one, the total. */
+/** What a count has gained a second since the earlier scrape; without one, the total. */
+type Gain = (count: (scrape: Scrape) => number) => number;
+
+/** The same as text. */
 type Rate = (count: (scrape: Scrape) => number) => string;
+
+/** A part of one core. */
+function showShare(share: number): string {
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
+}
 
 const callCounter = 'tandem_calls_total';
 const isError: Parameters<Samples['sum']>[1] = ({ code }) => code !== '0';
@@ -138,6 +154,36 @@ function crew(now: Scrape, rate: Rate, samplesOf: (scrape: Scrape) => Samples): 
   return `${inState('active')} active, ${inState('spare')} spare, ${inState('starting')} starting  lane ${lane}  deaths ${count('tandem_worker_deaths_total')}  kills ${count('tandem_worker_kills_total')}  zombies ${inState('zombie')}  restarts ${count('tandem_worker_restarts_total')}`;
 }
 
+/** Most threads of workers that are named. */
+const mostThreads = 4;
+
+const cpuOfWorkers = 'tandem_worker_cpu_seconds_total';
+
+/** The threads of workers that compute most: CPU time and memory of each. */
+function busiestThreads({ own, groups, processes }: Scrape, gain: Gain, load: Rate): string[] {
+  const threads = [own, ...groups.values()].flatMap((samples) =>
+    samples.of('tandem_worker_heap_bytes').map(({ labels, value }) => {
+      const { group, worker = '', process = '' } = labels;
+      const cpu = (scrape: Scrape): number =>
+        (group === undefined ? scrape.own : (scrape.groups.get(group) ?? none)).sum(
+          cpuOfWorkers,
+          (other) => other.worker === worker && other.process === process,
+        );
+      const name = threadNameOf(group, worker) + (processes > 1 ? ` of process ${process}` : '');
+      return { name, cpu, heap: showBytes(value), isKnown: samples.of(cpuOfWorkers).length > 0 };
+    }),
+  );
+  if (threads.length === 0) return [];
+  threads.sort((a, b) => gain(b.cpu) - gain(a.cpu));
+  const shown = threads
+    .slice(0, mostThreads)
+    .map(({ name, cpu, heap, isKnown }) => [name, ...(isKnown ? [load(cpu)] : []), heap].join(' '));
+  const others = threads.length - shown.length;
+  return [`busiest ${[...shown, ...(others > 0 ? [`${others} more`] : [])].join(', ')}`].map(
+    escapeControls,
+  );
+}
+
 /** What has held the main thread longest since the start; nothing if nothing has. */
 function worstBlocker({ procedures }: Scrape): string[] {
   const [worst] = Array.from(procedures, ([name, samples]) => ({
@@ -152,9 +198,16 @@ function worstBlocker({ procedures }: Scrape): string[] {
   ];
 }
 
-const headings = ['PROCEDURE', 'PLACE', 'WHY', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
+const headings = ['PROCEDURE', 'PLACE', 'WHY', 'CALLS', 'ERRORS', 'BUSY', 'P50', 'P99', 'WAIT P99'];
 
-function procedureRows(now: Scrape, before: Scrape | undefined, rate: Rate): string[][] {
+const busySeconds = 'tandem_call_busy_seconds_total';
+
+function procedureRows(
+  now: Scrape,
+  before: Scrape | undefined,
+  rate: Rate,
+  load: Rate,
+): string[][] {
   const rows = Array.from(now.procedures).flatMap(([name, samples]) => {
     const places = samples.labels(callCounter, 'place');
     // A hook that has held the main thread has no calls.
@@ -170,6 +223,9 @@ function procedureRows(now: Scrape, before: Scrape | undefined, rate: Rate): str
       samples.labels('tandem_procedure_place', 'reason').join(', ') || '-',
       rate((scrape) => samplesIn(scrape).sum(callCounter)),
       rate((scrape) => samplesIn(scrape).sum(callCounter, isError)),
+      samples.of(busySeconds).length === 0
+        ? '-'
+        : load((scrape) => samplesIn(scrape).sum(busySeconds)),
       showSeconds(quantile(duration, 0.5)),
       showSeconds(quantile(duration, 0.99)),
       showSeconds(quantile(gained('tandem_call_wait_seconds_bucket'), 0.99)),

@@ -80,13 +80,15 @@ export class QueuedCall {
    *
    * @param code of the error; 0: a result
    * @param runUs microseconds since the handler was entered; `neverRan`
+   * @param busyUs see {@link CallObserver.onCall}
    */
-  answer(reply: Reply, code: number, runUs: number): void {
+  answer(reply: Reply, code: number, runUs: number, busyUs = 0): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
     const { ending } = this.group;
     const together = this.batch === undefined ? 0 : this.#together(this.batch, runUs);
-    this.#end(ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs), together));
+    const waitUs = this.group.waitUs(runUs);
+    this.#end(ending.pass(this.call, reply, code, runUs, waitUs, busyUs, together));
   }
 
   /** Answers with an outcome of the main thread. The call has not run. */
@@ -94,15 +96,17 @@ export class QueuedCall {
     if (this.isAnswered) return;
     this.isAnswered = true;
     const { ending } = this.group;
-    this.#end(ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan)));
+    this.#end(ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan), 0));
   }
 
-  refuse(refusal: Refusal, runUs: number): void {
+  /** @param busyUs see {@link CallObserver.onCall} */
+  refuse(refusal: Refusal, runUs: number, busyUs = 0): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
     const { ending } = this.group;
     const together = this.batch === undefined ? 0 : this.#together(this.batch, runUs);
-    this.#end(ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs), together));
+    const waitUs = this.group.waitUs(runUs);
+    this.#end(ending.refuse(this.call, refusal, runUs, waitUs, busyUs, together));
   }
 
   /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */

@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs';
+import { readlinkSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
@@ -34,6 +34,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
   const sender = new ReplicaSender(port, new Outbox(task.outbox));
   enterReplica();
+  nameThread(task.threadName);
   const uncaught = new LineLimiter<undefined>(([first]) => {
     const detail = `${first?.dropped} more in a second`;
     sender.notify({ type: 'uncaught', detail, line: detail });
@@ -116,6 +117,16 @@ function systemThread(): number {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1));
   } catch {
     return 0;
+  }
+}
+
+/** Has no effect where threads have no such names, and if this process may not write them. */
+function nameThread(name: string): void {
+  if (process.platform !== 'linux') return;
+  try {
+    writeFileSync('/proc/thread-self/comm', name);
+  } catch {
+    // The thread is called as its process is.
   }
 }
 

@@ -45,8 +45,8 @@ import {
 /** Faults of a procedure in a second that are logged in full. */
 const mostFaults = 10;
 
-/** How often the heap's size is read, at most: reading it takes some microseconds. */
-const memoryCheckMs = 100;
+/** How often the heap's size is read, at most: reading it takes a microsecond. */
+const memoryEveryMs = 100;
 
 /** Runs a handler with the span of its call as the current span. The main thread began that span. */
 export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
@@ -87,7 +87,9 @@ export class Replica {
   readonly streams: StreamRuns;
   readonly #builtins = new Builtins();
   #isBroken = false;
-  #memoryCheckedAt = 0;
+  /** By `clockMs`: when the synchronous code of a call ended last, and when the heap's size was read last. */
+  #endedAt = 0;
+  #memoryReadAt = Number.NEGATIVE_INFINITY;
   /** Contexts of the calls that wait, by ticket, so that an abort finds them. */
   readonly #waiting = new Map<number, LazyContext>();
   /** Takes the calls of a batch that is about to run; undefined: none is. */
@@ -111,8 +113,9 @@ export class Replica {
     this.#behindMs = behindMs;
     this.#runTraced = runTraced;
     this.streams = new StreamRuns(sender, ledger, options.maxReplyBytes, behindMs, () =>
-      this.#checkMemory(),
+      this.#readMemory(clockMs()),
     );
+    this.#readMemory(clockMs());
     const faults = new LineLimiter<string>((dropped) => {
       for (const { facts: method, dropped: count } of dropped) {
         sender.notify({ type: 'fault', fault: { ref: '', method, detail: '', count } });
@@ -156,7 +159,7 @@ export class Replica {
     const last = entries.at(-1);
     // The main thread counts a call as work until its result comes. This notice ends that for calls that only wait.
     if (waits && last !== undefined) this.#sender.notify({ type: 'idle', lastTicket: last.ticket });
-    this.#checkMemory();
+    this.#readMemory(this.#endedAt);
     if (began !== undefined) this.streams.noteCalls(clockMs() - began);
   }
 
@@ -199,6 +202,7 @@ export class Replica {
     }
     this.#ledger.leave();
     const ended = clockMs();
+    this.#endedAt = ended;
     const micros = (ended - began) * 1000;
     if (!(finished instanceof Promise)) {
       this.#sender.result(ended, ticket, finished.code, micros, micros, finished.reply);
@@ -406,15 +410,11 @@ export class Replica {
   }
 
   /** The size includes garbage that has not been collected: the thread holds it too. */
-  #checkMemory(): void {
-    const limit = this.#options.maxWorkerMemory;
-    if (limit === 0) return;
-    const now = clockMs();
-    if (now < this.#memoryCheckedAt + memoryCheckMs) return;
-    this.#memoryCheckedAt = now;
+  #readMemory(now: number): void {
+    if (now < this.#memoryReadAt + memoryEveryMs) return;
+    this.#memoryReadAt = now;
     const { used_heap_size, external_memory } = getHeapStatistics();
-    const bytes = used_heap_size + external_memory;
-    if (bytes > limit) this.#sender.notify({ type: 'memory', bytes });
+    this.#ledger.memory = used_heap_size + external_memory;
   }
 
   #finish(procedure: Procedure | undefined, id: string | undefined, outcome: Outcome): Finished {

@@ -12,6 +12,7 @@
  *     then       word of the call of slot n that nobody waits for      by the main thread
  *     then       start time and ticket of the stretch, float64         by the replica
  *     then       ticket of the stretch that nobody waits for           by the main thread
+ *     then       bytes that the thread holds, float64; 0: not read     by the replica
  *
  *     Free -> Sent (main thread) -> Started (replica)
  *                  \-----------> Revoked (main thread): the call will never start
@@ -38,6 +39,7 @@ const headerWords = 2; // an even number, so that the start times behind the wor
 const wordsBytes = (headerWords + slotCount) * Int32Array.BYTES_PER_ELEMENT;
 const timesBytes = slotCount * Float64Array.BYTES_PER_ELEMENT;
 const cancelledBytes = slotCount * Int32Array.BYTES_PER_ELEMENT;
+const stretchStart = wordsBytes + timesBytes + cancelledBytes;
 
 /** What is known of the stretch of a generator, each a float64. */
 const Stretched = { since: 0, ticket: 1, cancelled: 2 } as const;
@@ -59,21 +61,32 @@ export class Ledger {
   readonly #startedAt: Float64Array;
   readonly #cancelled: Int32Array;
   readonly #stretch: Float64Array;
+  readonly #memory: Float64Array;
 
   constructor(
     buffer: SharedArrayBuffer = new SharedArrayBuffer(
-      wordsBytes + timesBytes + cancelledBytes + stretchCells * Float64Array.BYTES_PER_ELEMENT,
+      stretchStart + (stretchCells + 1) * Float64Array.BYTES_PER_ELEMENT,
     ),
   ) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, headerWords + slotCount);
     this.#startedAt = new Float64Array(buffer, wordsBytes, slotCount);
     this.#cancelled = new Int32Array(buffer, wordsBytes + timesBytes, slotCount);
-    this.#stretch = new Float64Array(
-      buffer,
-      wordsBytes + timesBytes + cancelledBytes,
-      stretchCells,
-    );
+    this.#stretch = new Float64Array(buffer, stretchStart, stretchCells);
+    const memoryStart = stretchStart + stretchCells * Float64Array.BYTES_PER_ELEMENT;
+    this.#memory = new Float64Array(buffer, memoryStart, 1);
+  }
+
+  /**
+   * The bytes of the thread's heap, garbage included, and those outside of the heap that belong to it, by the replica's last
+   * reading; 0: it has not read them.
+   */
+  get memory(): number {
+    return this.#memory[0] as number;
+  }
+
+  set memory(bytes: number) {
+    this.#memory[0] = bytes;
   }
 
   /** Main thread: notes that the call of `ticket` is about to be posted. */

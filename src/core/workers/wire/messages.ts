@@ -29,6 +29,8 @@ export interface ReplicaTask {
   /** `aheadMs` of the main thread, for times that cross between threads. */
   readonly aheadMs: number;
   readonly options: ReplicaOptions;
+  /** The name of the thread for the operating system. */
+  readonly threadName: string;
 }
 
 export interface ReplicaOptions {
@@ -36,8 +38,6 @@ export interface ReplicaOptions {
   readonly strict: boolean;
   readonly checkResults: CheckResults;
   readonly maxReplyBytes: number;
-  /** Bytes above which the replica reports `memory`; 0: never. */
-  readonly maxWorkerMemory: number;
   /** Whether handlers run in the span of their call. */
   readonly tracing: boolean;
 }
@@ -108,8 +108,6 @@ export type Notice =
   | { readonly type: 'idle'; readonly lastTicket: number }
   /** Teardown after `retire` has run: the thread can be terminated. */
   | { readonly type: 'retired' }
-  /** Bytes that the thread's heap holds, and bytes outside of the heap that belong to it. */
-  | { readonly type: 'memory'; readonly bytes: number }
   /** An abort was received, so the thread is not stuck. */
   | { readonly type: 'aborted'; readonly ticket: number }
   /** The replica's own code has failed, or handlers replaced what it needs: the thread is to be replaced. */
@@ -195,7 +193,6 @@ const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boo
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
   retired: () => true,
-  memory: ({ bytes }) => integer(bytes),
   aborted: ({ ticket }) => integer(ticket),
   broken: ({ detail }) => isText(detail),
   fault: ({ fault }) => isFault(fault),

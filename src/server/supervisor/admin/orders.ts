@@ -78,7 +78,7 @@ const kinds: { readonly [Name in Order['order']]: OrderKind<Name> } = {
       const main = await mainStack(guard);
       return { main, workers: await dispatcher.stacks() };
     },
-    limitMs: () => 800,
+    limitMs: () => 5000,
   },
   recycle: {
     read: () => ({ order: 'recycle' }),

@@ -142,6 +142,7 @@ describe('rendered metrics', () => {
       ...snapshot('0', (counters) => {
         counters.record('a', 0, 'worker', 5, 5, 5);
         counters.recordBatch('a', 'worker', 3);
+        counters.recordAffinity('a', 'worker', 'hit', 3);
       }),
       gauges,
       places: [{ procedure: 'a', place: 'worker', cause: 'declared' }],
@@ -180,6 +181,27 @@ describe('rendered metrics', () => {
     assert.match(lines.find((line) => line.startsWith('PROCEDURE')) ?? '', /CALLS\/RUN$/);
     assert.match(lines.find((line) => line.startsWith('a ')) ?? '', / 342\.7$/);
     assert.match(lines.find((line) => line.startsWith('b ')) ?? '', / -$/);
+  });
+
+  it('sum the calls with affinity of processes by outcome', async () => {
+    const processes = (['hit', 'steal', 'hit'] as const).map((outcome, process) =>
+      snapshot(String(process), (counters) => {
+        counters.record('a', 0, 'worker', 5, 5);
+        counters.recordAffinity('a', 'worker', outcome, 250);
+        if (process > 0) counters.recordAffinity('a', 'worker', 'none', 0);
+      }),
+    );
+    const seen = new Exposition(await renderMetrics(crossed(processes)));
+    const value = (name: string, outcome: string): unknown =>
+      seen.value(`tandem_affinity_${name}`, { procedure: 'a', outcome });
+    for (const [outcome, count, seconds] of [
+      ['hit', 2, 0.5],
+      ['steal', 1, 0.25],
+      ['none', 2, 0],
+    ] as const) {
+      assert.equal(value('total', outcome), count);
+      assert.equal(value('wait_seconds_total', outcome), seconds);
+    }
   });
 
   it('sum what processes counted, an ended one included, and show a gauge for each that runs', async () => {

@@ -174,6 +174,9 @@ export const notTimed = -2;
  */
 export type Timing = 'none' | 'sampled' | 'all';
 
+/** What became of a call with affinity: it went to the worker of its key, to another one, or it has no key. */
+export type AffinityOutcome = 'hit' | 'steal' | 'none';
+
 /**
  * Told of the end of each call and stream, at the one point where it is known. Facts are passed as arguments, so that a report
  * makes no object. None of the methods throws.
@@ -204,6 +207,8 @@ export interface CallObserver {
   ): void;
   /** The handler of a batch procedure has run, or runs, once for so many calls. */
   onHandlerBatch?(procedure: string, place: Place, calls: number): void;
+  /** A call of a procedure with affinity goes to a worker, after so many milliseconds here. */
+  onAffinity?(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void;
   /**
    * A stream has ended. Once for each that has opened: its call was reported when it opened.
    *

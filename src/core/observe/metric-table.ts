@@ -33,6 +33,14 @@ export const callMetrics = {
     name: 'tandem_handler_batch_calls',
     help: 'Calls for which a batch handler ran at once, by procedure and place.',
   },
+  affinity: {
+    name: 'tandem_affinity_total',
+    help: 'Calls with affinity that went to the worker of their key (hit), to another one (steal), or had no key (none), by procedure.',
+  },
+  affinityWait: {
+    name: 'tandem_affinity_wait_seconds_total',
+    help: 'How long those calls waited before they went to a worker, by procedure and outcome.',
+  },
   busy: {
     name: 'tandem_call_busy_seconds_total',
     help: 'For how long calls held their threads, by procedure and place; without code behind an await and generators.',

@@ -88,8 +88,16 @@ export interface CallTotals {
   readonly duration: HistogramTotals;
   /** Runs of its handler by how many calls they took at once; undefined: it takes single calls. */
   readonly batches?: HistogramTotals | undefined;
+  /** Where its calls with affinity went, by outcome; undefined: it has none. */
+  readonly affinity?: AffinityTotals | undefined;
   /** For how long they held their threads before they ended or first waited, seconds. */
   readonly busy: number;
+}
+
+/** Calls, and seconds that they waited before they went to a worker, by outcome. */
+export interface AffinityTotals {
+  readonly calls: Readonly<Record<string, number>>;
+  readonly waitSeconds: Readonly<Record<string, number>>;
 }
 
 /** How often, and for how long, one procedure has held the main thread for too long. */
@@ -249,6 +257,17 @@ function batchesOf(
   return batches === undefined ? {} : { batches };
 }
 
+function affinityOf(
+  a: AffinityTotals | undefined,
+  b: AffinityTotals | undefined,
+): Pick<CallTotals, 'affinity'> {
+  if (a === undefined && b === undefined) return {};
+  const [calls, waitSeconds] = [{ ...a?.calls }, { ...a?.waitSeconds }];
+  addCounters(calls, b?.calls ?? {});
+  addCounters(waitSeconds, b?.waitSeconds ?? {});
+  return { affinity: { calls, waitSeconds } };
+}
+
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {
   const codes: Record<string, number> = { ...a.codes };
   addCounters(codes, b.codes);
@@ -260,6 +279,7 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     run: addHistograms(a.run, b.run),
     duration: addHistograms(a.duration, b.duration),
     ...batchesOf(a.batches, b.batches),
+    ...affinityOf(a.affinity, b.affinity),
     busy: a.busy + b.busy,
   };
 }

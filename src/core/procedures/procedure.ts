@@ -3,6 +3,7 @@ import { groupNameAllowed, isGroupName } from '../base/place.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { longestDelayMs } from '../base/timer.ts';
 import { isObject } from '../protocol/body.ts';
+import { compileAffinity } from './affinity.ts';
 import {
   assertBatchHandler,
   type BatchContext,
@@ -161,12 +162,13 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   assertOptions(options, where);
   const { tool, group, timeoutMs, maxConcurrency, httpApi } = options;
   const effects = compileEffects(options.effects, where);
+  const params = compileParams(options.params, where, options.placement);
   if (tool === 'content') toolContent ??= createToolContent();
   return {
     options,
     batch: compileBatch(options as Readonly<Record<string, unknown>>, where),
     members: {
-      ...compileParams(options.params, where, options.placement),
+      ...params,
       ...compileReturns(tool === 'content' ? toolContent : options.returns, where),
       stream: compileStream(options, where),
       errors: compileErrors(options.errors, where),
@@ -179,6 +181,7 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
       group,
       timeoutMs,
       maxConcurrency,
+      affinity: compileAffinity(options, params.params, where),
       moduleState: undefined,
     },
   };
@@ -199,6 +202,11 @@ export function buildProcedure(
     options.stream !== undefined || options.yields !== undefined || isGeneratorFunction(handler);
   if (isStream && members.cache !== undefined) {
     throw new RegistrationError(`${where}: option cache is not for a stream, which no cache keeps`);
+  }
+  if (isStream && members.affinity !== undefined) {
+    throw new RegistrationError(
+      `${where}: option affinity is not for a stream, which would hold the worker of its key for as long as it runs: leave affinity out`,
+    );
   }
   return Object.freeze({
     ...members,
@@ -291,6 +299,10 @@ const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
   },
   maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
   batch: { valid: isObject, expected: 'an object: { max, parallel? }' },
+  affinity: {
+    valid: (value) => isString(value) && value !== '',
+    expected: "the name of a param, or 'caller'",
+  },
   yields: resultRule,
   stream: {
     valid: (value) => value === true || isObject(value),

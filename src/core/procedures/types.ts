@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
+import type { Affinity } from './affinity.ts';
 import type { BatchOptions, BatchRules } from './batch.ts';
 import type { Env, HandlerContext } from './context.ts';
 import type {
@@ -109,6 +110,12 @@ export interface ProcedureOptions<
    * or an error, in the place of each. Callers see ordinary calls, each with its own validation, `authorize` and middleware.
    */
   readonly batch?: Batch;
+  /**
+   * Calls whose values of this param are equal go to the same worker, as far as no other one idles meanwhile; `caller`: those of
+   * one caller. A hint for what a worker keeps in its memory, and no promise. Named params only, texts and numbers. Default: any
+   * worker takes any call.
+   */
+  readonly affinity?: 'caller' | (string & keyof ParamsOf<Params>) | undefined;
   /** True for a function that returns a promise without being an `async` function. */
   readonly async?: boolean | undefined;
 }
@@ -119,6 +126,7 @@ export type Beside<Batch> = [Batch] extends [BatchOptions]
       readonly yields?: undefined;
       readonly stream?: undefined;
       readonly maxConcurrency?: undefined;
+      readonly affinity?: undefined;
     }
   : unknown;
 
@@ -251,6 +259,8 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly maxConcurrency: number | undefined;
   /** How calls run together; undefined: each runs by itself. `handler` then still takes one call, which it lets join others. */
   readonly batch: BatchRules | undefined;
+  /** undefined: any worker takes any call. */
+  readonly affinity: Affinity | undefined;
   /**
    * Turns params as they came (undefined, object or array) into named params with their defaults filled in.
    * @throws RpcError -32602 with ParamIssue[] as its data

@@ -16,6 +16,7 @@ import {
 } from '../observe/metric-table.ts';
 import { ProcessGauges } from '../observe/process-gauges.ts';
 import {
+  type AffinityTotals,
   addHistograms,
   addTotals,
   type BlockedTotals,
@@ -340,6 +341,8 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     histogram('run', calls),
     histogram('duration', calls),
     ...batchSizes(calls),
+    ...affinityCounts(calls, 'affinity', 'calls'),
+    ...affinityCounts(calls, 'affinityWait', 'waitSeconds'),
     ...busySeconds(calls),
     ...blockedCounts(blocked, 'times'),
     ...blockedCounts(blocked, 'seconds'),
@@ -403,6 +406,20 @@ function batchSizes(calls: readonly CallTotals[]): Metric[] {
       : histogramValues(row.name, batches, batchBounds, { procedure, place }),
   );
   return values.length === 0 ? [] : [metric(row, 'histogram', values)];
+}
+
+function affinityCounts(
+  calls: readonly CallTotals[],
+  row: 'affinity' | 'affinityWait',
+  of: keyof AffinityTotals,
+): Metric[] {
+  const values = calls.flatMap(({ procedure, affinity }) =>
+    Object.entries(affinity?.[of] ?? {}).map(([outcome, value]) => ({
+      value,
+      labels: { procedure, outcome },
+    })),
+  );
+  return values.length === 0 ? [] : [metric(callMetrics[row], 'counter', values)];
 }
 
 function histogramValues(

@@ -1,7 +1,14 @@
 import { noOverloads, type Overload } from '../base/overloads.ts';
 import { inlinePlace, noPlace, type Place } from '../base/place.ts';
 import type { Config } from '../config/config.ts';
-import { type Call, type CallObserver, neverRan, notTimed, type Timing } from '../dispatch/call.ts';
+import {
+  type AffinityOutcome,
+  type Call,
+  type CallObserver,
+  neverRan,
+  notTimed,
+  type Timing,
+} from '../dispatch/call.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
@@ -107,6 +114,10 @@ export class Observation implements CallObserver {
 
   onHandlerBatch(procedure: string, place: Place, calls: number): void {
     this.counters?.recordBatch(procedure, place, calls);
+  }
+
+  onAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
+    this.counters?.recordAffinity(procedure, place, outcome, waitMs);
   }
 
   #logSlow(
@@ -326,6 +337,13 @@ interface ProcedureCounter {
   readonly times: CallTimes;
   /** Made with the first run of a batch handler. */
   batches: SizeHistogram | undefined;
+  /** Made with the first call that has affinity. */
+  affinity: AffinityCounter | undefined;
+}
+
+interface AffinityCounter {
+  readonly calls: Partial<Record<AffinityOutcome, number>>;
+  readonly waitSeconds: Partial<Record<AffinityOutcome, number>>;
 }
 
 class PlaceCounters {
@@ -349,12 +367,23 @@ class PlaceCounters {
     counter.batches.record(calls);
   }
 
+  recordAffinity(procedure: string, outcome: AffinityOutcome, waitMs: number): void {
+    const counter = this.#counters.get(procedure) ?? this.#add(procedure);
+    counter.affinity ??= { calls: {}, waitSeconds: {} };
+    const { calls, waitSeconds } = counter.affinity;
+    calls[outcome] = (calls[outcome] ?? 0) + 1;
+    waitSeconds[outcome] = (waitSeconds[outcome] ?? 0) + waitMs / 1000;
+  }
+
   *rows(): Generator<CallTotals, void, undefined> {
     const place = this.#place;
-    for (const [procedure, { codes, times, batches }] of this.#counters) {
+    for (const [procedure, { codes, times, batches, affinity }] of this.#counters) {
       const own = times === this.#others ? noTimes : times.totals();
       const together = batches && { batches: batches.totals() };
-      yield { procedure, place, codes: codes.totals(), ...own, ...together };
+      const seated = affinity && {
+        affinity: { calls: { ...affinity.calls }, waitSeconds: { ...affinity.waitSeconds } },
+      };
+      yield { procedure, place, codes: codes.totals(), ...own, ...together, ...seated };
     }
     if (this.#others !== undefined) {
       yield { procedure: otherProcedures, place, codes: {}, ...this.#others.totals() };
@@ -367,7 +396,12 @@ class PlaceCounters {
       this.#others ??= times;
       times = this.#others;
     }
-    const counter: ProcedureCounter = { codes: new CodeCounter(), times, batches: undefined };
+    const counter: ProcedureCounter = {
+      codes: new CodeCounter(),
+      times,
+      batches: undefined,
+      affinity: undefined,
+    };
     this.#counters.set(procedure, counter);
     return counter;
   }
@@ -403,6 +437,10 @@ export class CallCounters {
   recordBatch(procedure: string, place: Place, calls: number): void {
     const counters = place === inlinePlace ? this.#inline : this.#countersOf(place);
     counters.recordBatch(procedure, calls);
+  }
+
+  recordAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
+    this.#countersOf(place).recordAffinity(procedure, outcome, waitMs);
   }
 
   /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */

@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
 import {
+  type AffinityOutcome,
   type Call,
   type CallObserver,
   cancelled,
@@ -11,9 +12,10 @@ import {
 import { Sweep } from '../dispatch/deadline.ts';
 import {
   type CallGroup,
-  frameBudgetUs,
+  hasRoom,
   passUs,
   shortBoundUs,
+  type WorkerLoad,
 } from '../dispatch/queue/call-group.ts';
 import {
   type Heads,
@@ -69,7 +71,7 @@ export class Pool extends QueuedExecutor {
     const { active, express } = this.workers;
     if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
-      const heads = waiting.heads();
+      const heads = waiting.heads(active);
       const hasBatch = heads.short?.batch !== undefined || heads.long?.batch !== undefined;
       if (hasBatch && this.#stopsOne(heads, waiting)) continue;
       const next = assign(heads, active, express);
@@ -86,11 +88,20 @@ export class Pool extends QueuedExecutor {
         this.#sendTogether(group, worker, waiting);
         continue;
       }
+      if (group.procedure.affinity !== undefined) this.#noteAffinity(group, worker);
       waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
       group.sendTo(worker.calls);
     }
     for (const worker of active) worker.calls.flush();
     express?.calls.flush();
+  }
+
+  #noteAffinity({ procedure, seat, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
+    // Calls in order of a request go together, to any worker.
+    if (calls.length > 1) return;
+    const outcome: AffinityOutcome = seat === -1 ? 'none' : worker.seat === seat ? 'hit' : 'steal';
+    const { observer } = this.ending;
+    observer?.onAffinity?.(procedure.name, this.place, outcome, clockMs() - arrivedAt);
   }
 
   /** Calls of a batch procedure run together: what waits is shared out among the workers that are idle. */
@@ -359,22 +370,8 @@ export class Pool extends QueuedExecutor {
 }
 
 /** What the choice of a worker depends on in a group. */
-type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> & Partial<Pick<CallGroup, 'batch'>>;
-
-/** How busy a worker is. */
-interface WorkerLoad {
-  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
-  readonly loadUs: number;
-  /** Free slots of the worker's ledger: so many more calls can be sent. */
-  readonly freeSlots: number;
-  /** Generators of streams on the worker: each may want the thread at any time. */
-  readonly streamCount: number;
-  /**
-   * Work that may wait at the worker beyond `frameBudgetUs`, microseconds: code that is no call holds its thread. What waits
-   * there when that code ends runs before it goes on. undefined: none.
-   */
-  readonly gapUs?: number;
-}
+type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> &
+  Partial<Pick<CallGroup, 'batch'>> & { readonly wanted?: WorkerLoad | undefined };
 
 /**
  * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
@@ -388,9 +385,8 @@ export function chooseWorker<Worker extends WorkerLoad>(
 ): Worker | undefined {
   let best: Worker | undefined;
   for (const worker of workers) {
-    if (worker.freeSlots < slots) continue;
+    if (!hasRoom(worker, costUs, slots)) continue;
     const { loadUs } = worker;
-    if (loadUs > 0 && loadUs + costUs > frameBudgetUs + (worker.gapUs ?? 0)) continue;
     const isLess =
       best === undefined ||
       loadUs < best.loadUs ||
@@ -465,12 +461,14 @@ function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   all: readonly Worker[],
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
-  const { nextUs, waiting, batch } = group;
-  const workers = batch === undefined ? all : all.filter((one) => one.mayRun?.(group) === true);
+  const { nextUs, waiting, batch, wanted } = group;
+  let workers = all;
+  if (batch !== undefined) workers = all.filter((one) => one.mayRun?.(group) === true);
+  else if (wanted !== undefined) workers = all.filter((one) => one === wanted);
   const worker = chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
   if (!worker.isCrowdedBy(group)) return { group, worker };
-  const others = workers.filter((other) => !other.isCrowdedBy(group));
+  const others = (wanted === undefined ? workers : all).filter((one) => !one.isCrowdedBy(group));
   return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 

@@ -348,10 +348,19 @@ export class WorkerSet implements WorkerOwner {
     for (const worker of joining) {
       removeFrom(this.#spares, worker);
       worker.isSpare = false;
+      worker.seat = this.#freeSeat();
       this.active.push(worker);
     }
     if (joining.length > 0) this.onCapacity();
     return joining.length > 0;
+  }
+
+  /** A worker that retires takes no calls: its place is free. */
+  #freeSeat(): number {
+    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ seat }) => seat));
+    let seat = 0;
+    while (taken.has(seat)) seat++;
+    return seat;
   }
 
   /** Takes a worker out of the set, if it is there. A spare takes its place. */

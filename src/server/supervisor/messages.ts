@@ -206,16 +206,20 @@ export function parseAnswer(value: unknown): Pick<Answer, 'answer' | 'error'> | 
 
 const isHistogram = shape({ buckets: listOf(isAmount), sum: isAmount });
 
+const isAmounts = (value: unknown): boolean =>
+  isFields(value) && Object.values(value).every(isAmount);
+
 /** What the entries of each list of a snapshot must have. */
 const entries = {
   calls: shape({
     procedure: isText,
     place: isText,
-    codes: (codes) => isFields(codes) && Object.values(codes).every(isAmount),
+    codes: isAmounts,
     wait: isHistogram,
     run: isHistogram,
     duration: isHistogram,
     batches: either(isUndefined, isHistogram),
+    affinity: either(isUndefined, shape({ calls: isAmounts, waitSeconds: isAmounts })),
     busy: either(isAmount, isUndefined),
   }),
   blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),

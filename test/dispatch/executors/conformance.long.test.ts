@@ -1,5 +1,5 @@
-import { group, groupBatched } from './subjects.ts';
+import { group, groupBatched, poolAffinity } from './subjects.ts';
 import { conformance } from './suite.ts';
 
-/** The pool once more, under the name of a group. */
-for (const subject of [group, groupBatched]) conformance(subject);
+/** The pool once more, under the name of a group, and with affinity. */
+for (const subject of [group, groupBatched, poolAffinity]) conformance(subject);

@@ -14,6 +14,7 @@ import { type GoesToSink, goesToSink, type Reply } from '../../../src/core/proto
 import { PoolCounters } from '../../../src/core/workers/options.ts';
 import { Pool } from '../../../src/core/workers/pool.ts';
 import { fixture } from '../../files.ts';
+import affinity from '../../fixtures/executors/affinity.ts';
 import batched from '../../fixtures/executors/batched.ts';
 import procedures from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
@@ -62,19 +63,28 @@ function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenSt
 
 const nothing = (): void => {};
 
+/** By the names of their modules in test/fixtures/executors. */
+const routers = { procedures, batched, affinity };
+
 export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 2 });
 export const poolBatched = poolSubject(
   'pool, calls together',
   undefined,
   { mixes: 4, closes: 1 },
-  true,
+  'batched',
 );
 /** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
 export const groupBatched = poolSubject(
   'group, calls together',
   'heavy',
   { mixes: 25, closes: 6 },
-  true,
+  'batched',
+);
+export const poolAffinity = poolSubject(
+  'pool, with affinity',
+  undefined,
+  { mixes: 25, closes: 6 },
+  'affinity',
 );
 export const group = poolSubject('group', 'heavy', { mixes: 15, closes: 4 });
 
@@ -82,16 +92,16 @@ function poolSubject(
   name: string,
   ofGroup: string | undefined,
   cases: Subject['cases'],
-  batches = false,
+  module: keyof typeof routers = 'procedures',
 ): Subject {
-  const router = batches ? batched : procedures;
+  const router = routers[module];
   return {
     name,
     router,
-    abilities: { runs: true, stopsThreads: true, streams: true, batches },
+    abilities: { runs: true, stopsThreads: true, streams: true, batches: module === 'batched' },
     cases,
     open: async ({ observer, maxReplyBytes, onFault }) => {
-      const modules = [fixture(`executors/${batches ? 'batched' : 'procedures'}.ts`)];
+      const modules = [fixture(`executors/${module}.ts`)];
       const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
       const deadlines = new DeadlineSweep();
       const streams = createStreams(deadlines, observer);

@@ -193,6 +193,10 @@ export class CallGroup implements CancelListener {
   isInside = false;
   /** Whether the group was expected to be short when it came to wait. */
   isShort = false;
+  /** The place of the worker that its affinity names; -1: any worker. */
+  seat = -1;
+  /** The worker that is to take it now, of a group with a seat; undefined: any worker. */
+  wanted: WorkerLoad | undefined = undefined;
   /** Index of the first call that is not with a worker. */
   next = 0;
   /** Calls before this index were sent away at least once. */
@@ -366,6 +370,27 @@ export class CallGroup implements CancelListener {
  * little that a call behind it does not notice the wait.
  */
 export const frameBudgetUs = 1000;
+
+/** How busy a worker is. */
+export interface WorkerLoad {
+  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
+  readonly loadUs: number;
+  /** Free slots of the worker's ledger: so many more calls can be sent. */
+  readonly freeSlots: number;
+  /** Generators of streams on the worker: each may want the thread at any time. */
+  readonly streamCount: number;
+  /**
+   * Work that may wait at the worker beyond `frameBudgetUs`, microseconds: code that is no call holds its thread. What waits
+   * there when that code ends runs before it goes on. undefined: none.
+   */
+  readonly gapUs?: number;
+}
+
+/** An idle worker takes any calls that its ledger has slots for, another one those that fit its budget. */
+export function hasRoom(worker: WorkerLoad, costUs: number, slots: number): boolean {
+  if (worker.freeSlots < slots) return false;
+  return worker.loadUs === 0 || worker.loadUs + costUs <= frameBudgetUs + (worker.gapUs ?? 0);
+}
 
 /** What handing a call over and taking its result costs beside the procedure's own time, microseconds. */
 const overheadUs = 4;

@@ -127,7 +127,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      const { tool = null, httpApi = null, cache = null, batch } = procedure;
+      const { tool = null, httpApi = null, cache = null, batch, affinity } = procedure;
       return [
         schema,
         placement,
@@ -140,6 +140,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
         httpApi,
         cache,
         batch === undefined ? null : [batch.max, batch.parallel],
+        affinity?.param ?? affinity?.mark ?? null,
       ];
     });
   return hashOf(JSON.stringify([...facts, ...broadcasts.toSorted()]));
@@ -260,6 +261,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     maxConcurrency: undefined,
     // The process that runs it gathers its calls.
     batch: undefined,
+    // The process that runs it chooses among its workers.
+    affinity: undefined,
     bindParams: notHere,
     result: undefined,
     stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Call, cancelled, unparsed } from '../../../src/core/dispatch/call.ts';
+import {
+  keyOfParam,
+  type SeatedWorker,
+  seatOf,
+} from '../../../src/core/dispatch/queue/affinity.ts';
+import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
+import {
+  QueuedExecutor,
+  type WaitingGroups,
+} from '../../../src/core/dispatch/queue/queued-executor.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import type { Affinity } from '../../../src/core/procedures/affinity.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import type { Procedure } from '../../../src/core/procedures/types.ts';
+import { assign } from '../../../src/core/workers/pool.ts';
+import { Router, Type } from '../../../src/index.ts';
+import { cases, seed } from '../../seed.ts';
+
+test('rendezvous hashing spreads keys evenly, and a further worker takes keys only for itself', () => {
+  const keys = Array.from({ length: 4000 }, (_, n) => `doc-${n}`);
+  for (const seats of [1, 2, 3, 8]) {
+    const counts = Array<number>(seats).fill(0);
+    for (const key of keys) {
+      const seat = seatOf(key, seats);
+      counts[seat] = (counts[seat] as number) + 1;
+      const next = seatOf(key, seats + 1);
+      assert.ok(next === seat || next === seats, `${key} moved from ${seat} to ${next}`);
+    }
+    for (const count of counts) assert.ok(Math.abs(count * seats - 4000) < 4000 / 5, counts.join());
+  }
+});
+
+const docId: Affinity = { param: 'docId', mark: '"docId":' };
+
+/** The key of params as they came, as text and as bytes: both must be equal. */
+function keyOf(text: string): string | undefined {
+  const before = '{"method":"docId","params":';
+  const source = `${before}${text},"docId":"not a param"}`;
+  const start = before.length;
+  const place = { params: unparsed, source, start, end: start + text.length };
+  const key = keyOfParam(place, docId);
+  const bytes = Buffer.from(`é${source}`).subarray(2);
+  const end = start + Buffer.byteLength(text);
+  assert.equal(keyOfParam({ ...place, source: bytes, end }, docId), key);
+  return key;
+}
+
+test('the key of a call is read from its params without parsing them', () => {
+  for (const [text, key] of [
+    ['{"docId":"a"}', 'a'],
+    ['{"page":1,"docId": "ä b" ,"x":2}', 'ä b'],
+    ['{"docId":17,"x":2}', '17'],
+    ['{"docId":\t-1.5e+3}', '-1.5e+3'],
+    [`{"docId":"${'x'.repeat(80)}"}`, 'x'.repeat(64)],
+    [`{"docId":"${'x'.repeat(64)}${'y'.repeat(9)}"}`, 'x'.repeat(64)],
+    ['{"docId":""}', ''],
+    ['{"docId":null}', undefined],
+    ['{"docId":{"a":1}}', undefined],
+    ['{"docIds":"a"}', undefined],
+    ['{}', undefined],
+    ['["a",{"docId":"b"}]', undefined],
+  ] as const) {
+    assert.equal(keyOf(text), key, text);
+  }
+  const none = { source: undefined, start: -1, end: -1 };
+  for (const [params, key] of [
+    [{ docId: 'a' }, 'a'],
+    [{ docId: 17 }, '17'],
+    [{ docId: 'x'.repeat(80) }, 'x'.repeat(64)],
+    [{ docId: null }, undefined],
+    [['a'], undefined],
+    [Object.create({ docId: 'inherited' }), undefined],
+    [undefined, undefined],
+  ] as const) {
+    assert.equal(keyOfParam({ params, ...none }, docId), key);
+  }
+});
+
+test('texts and numbers without escapes have the same key, parsed or not', () => {
+  const plain = fc.stringMatching(/^[\w .äß-]{0,90}$/);
+  const property = fc.property(
+    fc.oneof(plain, fc.integer(), fc.double({ noNaN: true })),
+    (value) => {
+      const text = JSON.stringify({ other: 'docId', docId: value });
+      const params = JSON.parse(text) as unknown;
+      const none = { source: undefined, start: -1, end: -1 };
+      assert.equal(keyOf(text), keyOfParam({ params, ...none }, docId));
+    },
+  );
+  fc.assert(property, { seed, numRuns: cases(200) });
+});
+
+const router = new Router();
+const params = Type.Object({ docId: Type.Integer() });
+router.rpc({ name: 'near', params, affinity: 'docId' }, () => 1);
+router.rpc({ name: 'own', affinity: 'caller' }, () => 1);
+router.rpc({ name: 'two', params, affinity: 'docId', maxConcurrency: 2 }, () => 1);
+router.rpc({ name: 'plain' }, () => 1);
+
+/** A worker that keeps what it is sent until the test ends it. */
+class Worker implements SeatedWorker {
+  readonly seat: number;
+  readonly streamCount = 0;
+  readonly isHeldByLong = false;
+  readonly groups: CallGroup[] = [];
+
+  constructor(seat: number) {
+    this.seat = seat;
+  }
+
+  get loadUs(): number {
+    return this.groups.length * 1000;
+  }
+
+  get freeSlots(): number {
+    return 4 - this.groups.length;
+  }
+
+  isCrowdedBy(): boolean {
+    return false;
+  }
+}
+
+/** An executor over such workers, with the pool's own choice among them. */
+class Simulated extends QueuedExecutor {
+  readonly workers: readonly Worker[];
+  /** What went to a worker, in this order. */
+  sent: { readonly group: CallGroup; readonly seat: number }[] = [];
+  readonly isIdle = false;
+  readonly inFlight = 0;
+  protected readonly isAnswered = true;
+
+  constructor(workers: number) {
+    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
+    const limits = { maxQueue: 100_000, maxQueueMs: 600_000, shares, workers };
+    super('worker', limits, 1000, undefined);
+    this.workers = Array.from({ length: workers }, (_, seat) => new Worker(seat));
+  }
+
+  send(waiting: WaitingGroups): void {
+    for (;;) {
+      const next = assign(waiting.heads(this.workers), this.workers, undefined);
+      if (next === undefined) return;
+      const { group, worker } = next;
+      assert.ok(worker !== 'crowded');
+      waiting.take(group, 0);
+      worker.groups.push(group);
+      group.sendTo({ send: () => 'sent' });
+      this.sent.push({ group, seat: worker.seat });
+    }
+  }
+
+  flush(): void {
+    this.send(this.waiting);
+  }
+
+  /** A worker has ended the call that it got first. */
+  end(seat: number): void {
+    this.workers[seat]?.groups.shift()?.calls[0]?.answer('{}', 0, 1000);
+  }
+
+  /** The worker is lost: what it had waits again. */
+  lose(seat: number): void {
+    const groups = this.workers[seat]?.groups.splice(0) ?? [];
+    for (const group of groups) group.takeBack(0);
+    this.sent = this.sent.filter(({ group }) => !groups.includes(group));
+    this.waiting.addBack(groups);
+  }
+
+  get left(): number {
+    return this.waiting.size;
+  }
+
+  make(name: string, key: number, caller = ''): Call {
+    const scope = new RequestScope();
+    scope.callerKey = caller;
+    const procedure = tableOf(router).get(name) as Procedure;
+    const source = { source: undefined, start: -1, end: -1 };
+    return { procedure, id: '1', params: { docId: key }, ...source, scope };
+  }
+
+  defer(): void {}
+  onSent(): void {}
+  busyForMs(): number {
+    return 1;
+  }
+  onTooLarge(): void {}
+  onCancelled(group: CallGroup): void {
+    for (const { groups } of this.workers) {
+      const at = groups.indexOf(group);
+      if (at === -1) continue;
+      groups.splice(at, 1);
+      group.takeBack(0);
+    }
+    this.waiting.refuse(group, cancelled);
+  }
+}
+
+type Step =
+  | { readonly add: string; readonly key: number; readonly caller: string }
+  | { readonly end: number }
+  | { readonly lose: number }
+  | { readonly leave: number };
+
+const seats = 3;
+const worker = fc.nat({ max: seats - 1 });
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        add: fc.constantFrom('near', 'own', 'two', 'plain'),
+        key: fc.nat({ max: 5 }),
+        caller: fc.constantFrom('ann', 'bob', 'eve'),
+      }),
+    },
+    { weight: 4, arbitrary: fc.record({ end: worker }) },
+    { weight: 1, arbitrary: fc.record({ lose: worker }) },
+    { weight: 1, arbitrary: fc.record({ leave: fc.nat({ max: 50 }) }) },
+  ),
+  { maxLength: 80 },
+);
+
+test('calls with affinity and others: nothing is lost, and no worker idles while a call waits that may run', async () => {
+  const property = fc.asyncProperty(steps, async (plan) => {
+    const executor = new Simulated(seats);
+    const made: Call[] = [];
+    const replies: Promise<unknown>[] = [];
+    for (const step of plan) {
+      if ('add' in step) {
+        const call = executor.make(step.add, step.key, step.caller);
+        made.push(call);
+        replies.push(Promise.resolve(executor.execute(call)));
+      } else if ('end' in step) executor.end(step.end);
+      else if ('lose' in step) executor.lose(step.lose);
+      else made[step.leave]?.scope.cancel();
+      executor.flush();
+      const isIdle = executor.workers.some(({ groups }) => groups.length === 0);
+      const running = executor.workers.flatMap(({ groups }) => groups);
+      const bounded = running.filter(({ procedure }) => procedure.name === 'two').length;
+      assert.ok(bounded <= 2);
+      // Those above maxConcurrency may wait although a worker idles.
+      const waiting = made.filter(
+        (call) => call.procedure.name !== 'two' && isWaiting(call, executor),
+      );
+      assert.ok(!isIdle || waiting.length === 0, `${waiting.length} wait`);
+    }
+    for (let round = 0; executor.workers.some(({ groups }) => groups.length > 0); round++) {
+      assert.ok(round < 1000);
+      for (let seat = 0; seat < seats; seat++) executor.end(seat);
+      executor.flush();
+    }
+    assert.equal(executor.left, 0);
+    await Promise.all(replies);
+  });
+  const isWaiting = (call: Call, executor: Simulated): boolean =>
+    executor.left > 0 &&
+    !call.scope.cancelled &&
+    !executor.sent.some(({ group }) => group.calls[0]?.call === call);
+  await fc.assert(property, { seed, numRuns: cases(200) });
+});
+
+/** The keys 0, 1, ... whose worker of two has this number. */
+const keysOf = (seat: number): number[] =>
+  Array.from({ length: 40 }, (_, key) => key).filter((key) => seatOf(String(key), 2) === seat);
+
+test('a worker takes the calls of its keys, and of other keys once it has none of its own', () => {
+  const executor = new Simulated(2);
+  const [mine = 0] = keysOf(0);
+  const [theirs = 0] = keysOf(1);
+  for (const key of [mine, mine, mine, mine, mine, theirs]) {
+    void executor.execute(executor.make('near', key));
+  }
+  executor.flush();
+  for (let n = 0; n < 4; n++) {
+    executor.end(n % 2);
+    executor.flush();
+  }
+  const seen = executor.sent.map(({ group, seat }) => {
+    const key = (group.calls[0]?.call.params as { docId: number } | undefined)?.docId;
+    return `${key === mine ? 'mine' : 'theirs'} ${seat}`;
+  });
+  assert.deepEqual(seen, ['mine 0', 'theirs 1', 'mine 0', 'mine 1', 'mine 0', 'mine 1']);
+});
+
+test('callers of calls with affinity and of others have the same share of a worker', () => {
+  const executor = new Simulated(1);
+  for (let n = 0; n < 200; n++) void executor.execute(executor.make('near', n, 'greedy'));
+  executor.flush();
+  for (let n = 0; n < 20; n++) {
+    void executor.execute(executor.make('plain', n, 'ann'));
+    void executor.execute(executor.make('near', n, 'bob'));
+  }
+  for (let n = 0; n < 60; n++) {
+    executor.end(0);
+    executor.flush();
+  }
+  const counts = { greedy: 0, ann: 0, bob: 0 };
+  for (const { group } of executor.sent) counts[group.scope.callerKey as keyof typeof counts]++;
+  for (const count of [counts.ann, counts.bob]) {
+    assert.ok(count >= 14, JSON.stringify(counts));
+  }
+});

@@ -261,7 +261,7 @@ export class WorkerSet implements WorkerOwner {
     }
     this.#remove(worker);
     // Whatever ends a thread that still loads when all is over: nothing is lost with it.
-    if (exit.end === 'closed' || this.#isClosing) {
+    if (exit.end === 'closed' || (this.#isClosing && worker.loading !== undefined)) {
       worker.abandon();
       return;
     }

@@ -123,7 +123,7 @@ export async function lookInto<Thread extends AskedThread>(
     });
   });
   for (const [sessionId, one] of asked) {
-    sights.set(one.thread, one.inNativeCode(clockMs() - began));
+    sights.set(one.thread, one.withoutAnswer(clockMs() - began));
     post('NodeWorker.detach', { sessionId });
   }
   session.disconnect();
@@ -155,8 +155,10 @@ class Asked<Thread extends AskedThread> {
     return ++this.#asks > mostAsks ? { in: 'microtasks' } : undefined;
   }
 
-  /** @param waitedMs how long no answer came */
-  inNativeCode(waitedMs: number): Sight {
+  /** At the end of the time for answers. @param waitedMs how long that was */
+  withoutAnswer(waitedMs: number): Sight {
+    // It has answered before, and native code answers nothing.
+    if (this.#asks > 1) return { in: 'microtasks' };
     const before = this.#busyMs;
     const now = busyMs(this.thread.tid);
     if (before === undefined || now === undefined) return { in: 'native', doing: undefined };

@@ -52,8 +52,8 @@ interface Stretch {
 }
 
 /**
- * Finds who blocks the front end, by code that its executor brackets: `lagAt`, then `ended`. Only what has taken CPU time
- * of this thread while it ran is named. A process that is stopped takes none, nor does one that waits for a processor; pauses
+ * Finds the procedures that block the main thread. Their executor brackets their code: `lagAt`, then `ended`. Only code that has
+ * taken CPU time of this thread while it ran is named. A process that is stopped takes none, nor does one that waits for a processor; pauses
  * of the garbage collector are subtracted. What runs behind an `await` is not bracketed: if it holds the thread for a second, the
  * guard of the process logs its stack.
  */

@@ -231,7 +231,7 @@ class BatchRun implements BatchContext<LazyContext, unknown>, JoinedRun {
   }
 }
 
-/** Starts a run of calls, which `start` does; whoever makes it measures it, and tells of it. */
+/** Calls `start`, which starts a run of calls, measures the run and reports it. */
 export type AroundRun = (
   calls: readonly BatchCall[],
   start: () => Promise<void> | undefined,

@@ -37,7 +37,7 @@ const handlersPerTurn = 50;
 /** Why there is no profile. One line. */
 export class ProfileError extends Error {
   override readonly name = 'ProfileError';
-  /** `order`: it can't be. `busy`: another one is under way. `left`: whoever asked has gone, or the service ends. `denied`: the process may not. */
+  /** `order`: the order is wrong. `busy`: another profile is under way. `left`: the client has gone, or the service ends. `denied`: the process may not. */
   readonly reason: 'order' | 'busy' | 'left' | 'denied';
 
   constructor(reason: ProfileError['reason'], message: string) {
@@ -61,7 +61,7 @@ let isUnderWay = false;
  * Takes a CPU profile of the main thread and of each worker. It begins when all threads have begun: that stops the main thread once,
  * for about 0.1 s, since V8 writes down all code that there is. Threads that start later are not in it.
  *
- * @param left stops it: whoever asked has gone
+ * @param left stops the profile: the client has gone
  * @throws ProfileError (rejects)
  */
 export async function takeProfile(

@@ -149,7 +149,7 @@ export class RequestHandler {
       if (url === '/console' || url.startsWith(consoleFolder)) {
         const isFigures = url === `${consoleFolder}figures` && serves !== 'calls';
         if (isFigures && site.figures !== undefined) return 'figures';
-        // Never on a port of its own for metrics: whoever reads those gives no orders.
+        // Never on a port for metrics alone: who may read metrics may not order profiles.
         return url === `${consoleFolder}profile` && serves === 'all' ? 'profile' : 'console';
       }
     }

@@ -32,13 +32,16 @@ const [lookMs, lookBesideOthersMs] = [250, 100];
 /** Whether it was told that threads show no stacks: once a process. */
 let hasToldDenial = false;
 
-/** The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. */
+/**
+ * The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. The threads start at
+ * once, and load the modules from `expect` or `startTrial` on.
+ */
 export class WorkerSet implements WorkerOwner {
   /** All workers that have loaded and may have calls, in the order in which they came. */
   readonly all: PoolWorker[] = [];
   /** Workers that take all calls. A worker that retires is among them, and its place counts as free. */
   readonly active: PoolWorker[] = [];
-  readonly startup: Startup;
+  readonly startup = new Startup();
   /** A worker can take more calls, or has ended something. */
   readonly onCapacity: () => void;
   readonly #spares: PoolWorker[] = [];
@@ -51,7 +54,7 @@ export class WorkerSet implements WorkerOwner {
   readonly #options: PoolOptions;
   readonly #waiting: WaitingGroups;
   readonly #events: WorkerEvents;
-  /** What workers must load. undefined: the next one reports it. */
+  /** What workers must load. undefined: the one on trial reports it. */
   #expected: Expected | undefined;
   readonly #restartDelay = new RestartDelay(restartPolicy);
   readonly #restarts = new Set<NodeJS.Timeout>();
@@ -72,14 +75,9 @@ export class WorkerSet implements WorkerOwner {
     this.#waiting = waiting;
     this.#events = events;
     this.onCapacity = onCapacity;
-    this.#expected = options.expected;
     this.#threads = new WorkerThreads(options, (error) =>
       events.onUncaught(error.stack ?? error.message),
     );
-    const isTrial = options.expected === undefined;
-    this.startup = new Startup(isTrial);
-    // While nobody knows what the modules do, one thread is enough to find out.
-    this.#start(isTrial ? 1 : options.workers);
   }
 
   /** The express worker: the next spare, which takes short calls. undefined: the pool does not serve, or has no spare. */
@@ -104,10 +102,16 @@ export class WorkerSet implements WorkerOwner {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }
 
-  /** The first worker has reported what it has loaded: starts the others, which must load the same. */
+  /** Has one worker load modules of which nobody knows yet what they do, and report what it has loaded. */
+  startTrial(): void {
+    this.startup.isTrial = true;
+    this.#start(1);
+  }
+
+  /** Has all workers load the modules, or the others after a trial. They must load what is expected. */
   expect(expected: Expected): void {
     this.#expected = expected;
-    this.#start(this.#options.workers - 1);
+    this.#start(this.#options.workers - (this.startup.isTrial ? 1 : 0));
   }
 
   /**
@@ -454,15 +458,15 @@ export class Startup {
   readonly loaded: Promise<LoadedReplica>;
   /** Rejects with the first fault; never resolves. */
   readonly failure: Promise<never>;
-  isTrial: boolean;
+  /** Faults of a worker are those of the modules. */
+  isTrial = false;
   /** Whether every worker has been ready once. */
   isReady = false;
   #resolveReady!: () => void;
   #resolveLoaded!: (loaded: LoadedReplica) => void;
   #reject!: (error: Error) => void;
 
-  constructor(isTrial: boolean) {
-    this.isTrial = isTrial;
+  constructor() {
     this.failure = new Promise((_resolve, reject) => {
       this.#reject = reject;
     });

@@ -12,8 +12,6 @@ import { type ServerEnd, ServerProcess } from './server-process.ts';
 import { Tally } from './tally.ts';
 
 export interface SupervisorOptions {
-  /** The file that a server process runs; it opens a SupervisorChannel. */
-  readonly entry: URL;
   readonly modules: readonly string[];
   readonly config: Config;
   readonly version: string;
@@ -99,10 +97,9 @@ export class Supervisor {
   }
 
   #createSlots(config: Config): Slot[] {
-    const { entry, modules, version, log } = this.#options;
+    const { modules, version, log } = this.#options;
     const { processes, startTimeoutMs, shutdownGraceMs, maxZombies, maxProcessMb } = config;
     const options: SlotOptions = {
-      entry,
       maxZombies,
       maxProcessMb,
       // One startTimeoutMs for the front end's own loading of the modules, one for the workers'.
@@ -213,7 +210,6 @@ function startError({ code, signal, failure }: ServerEnd): StartupError {
 }
 
 export interface SlotOptions extends Pick<Config, 'maxZombies' | 'maxProcessMb'> {
-  readonly entry: URL;
   readonly startLimitMs: number;
   /** How long a process may take to end after it was told to. */
   readonly shutdownGraceMs: number;
@@ -346,8 +342,8 @@ export class Slot {
   }
 
   #launch(isFirst: boolean): ServerProcess {
-    const { entry, startLimitMs } = this.#options;
-    const server = new ServerProcess(entry, { ...this.#order, isFirst }, startLimitMs, this.#log, {
+    const { startLimitMs } = this.#options;
+    const server = new ServerProcess({ ...this.#order, isFirst }, startLimitMs, this.#log, {
       onFigures: (figures) => this.#onFigures(server, figures),
       collect: () => this.#tally.collect(),
     });

@@ -451,7 +451,7 @@ function removeFrom(workers: PoolWorker[], worker: PoolWorker): void {
  * is passed. To pass, the first worker must load, set up and report what it has loaded, and until the end of the trial
  * no thread may throw outside of a call, end, or stop answering. The first fault is the end of the pool.
  */
-export class Startup {
+class Startup {
   /** Resolves when every worker serves; rejects with the first fault. */
   readonly ready: Promise<void>;
   /** Resolves with what the first worker has loaded; rejects with the first fault. */

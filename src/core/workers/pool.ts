@@ -96,10 +96,10 @@ export class Pool extends QueuedExecutor {
     express?.calls.flush();
   }
 
-  #noteAffinity({ procedure, seat, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
+  #noteAffinity({ procedure, home, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
     // Calls in order of a request go together, to any worker.
     if (calls.length > 1) return;
-    const outcome: AffinityOutcome = seat === -1 ? 'none' : worker.seat === seat ? 'hit' : 'steal';
+    const outcome: AffinityOutcome = home === -1 ? 'none' : worker.home === home ? 'hit' : 'steal';
     const { observer } = this.ending;
     observer?.onAffinity?.(procedure.name, this.place, outcome, clockMs() - arrivedAt);
   }

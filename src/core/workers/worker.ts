@@ -75,8 +75,8 @@ export class PoolWorker {
   isDismissed = false;
   /** Whether it takes short calls alone, and waits for a place that becomes free. */
   isSpare = false;
-  /** Its place in the pool, from 0: a worker that replaces another one gets the place of that one. -1: it is a spare. */
-  seat = -1;
+  /** Of which keys it is the home, by number, from 0: a worker that replaces another one gets the home of that one. -1: it is a spare. */
+  home = -1;
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;

@@ -352,7 +352,7 @@ export class WorkerSet implements WorkerOwner {
     for (const worker of joining) {
       removeFrom(this.#spares, worker);
       worker.isSpare = false;
-      worker.seat = this.#freeSeat();
+      worker.home = this.#freeHome();
       this.active.push(worker);
     }
     if (joining.length > 0) this.onCapacity();
@@ -360,11 +360,11 @@ export class WorkerSet implements WorkerOwner {
   }
 
   /** A worker that retires takes no calls: its place is free. */
-  #freeSeat(): number {
-    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ seat }) => seat));
-    let seat = 0;
-    while (taken.has(seat)) seat++;
-    return seat;
+  #freeHome(): number {
+    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ home }) => home));
+    let home = 0;
+    while (taken.has(home)) home++;
+    return home;
   }
 
   /** Takes a worker out of the set, if it is there. A spare takes its place. */

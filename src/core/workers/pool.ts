@@ -25,7 +25,7 @@ import {
 import type { Reply } from '../protocol/reply.ts';
 import type { Overrun } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
-import type { PoolWorker } from './worker.ts';
+import type { HeapSnapshot, PoolWorker } from './worker.ts';
 import { WorkerSet } from './workers.ts';
 
 /** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
@@ -187,6 +187,12 @@ export class Pool extends QueuedExecutor {
     const count = this.workers.dismiss();
     this.#sweep.wake();
     return count;
+  }
+
+  /** See {@link WorkerSet.dismissForHeap}. */
+  retireForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
+    this.workers.dismissForHeap(worker, heap);
+    this.#sweep.wake();
   }
 
   stats(): PoolStats {

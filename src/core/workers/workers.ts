@@ -12,6 +12,7 @@ import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
 import {
   ChangedFileError,
+  type HeapSnapshot,
   Loading,
   PoolWorker,
   type ReadyNotice,
@@ -21,8 +22,8 @@ import {
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
-/** A retiring worker whose teardown takes longer is ended all the same, milliseconds. */
-const longestTeardownMs = 10_000;
+/** A retiring worker whose teardown, or whose snapshot of its heap, takes longer is ended all the same, milliseconds. */
+const [longestTeardownMs, longestSnapshotMs] = [10_000, 600_000];
 
 const highestNiceness = 19;
 
@@ -180,6 +181,12 @@ export class WorkerSet implements WorkerOwner {
     return this.all.length;
   }
 
+  /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
+  dismissForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
+    worker.isDismissed = true;
+    worker.heap = heap;
+  }
+
   /**
    * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
    * then. Returns whether a worker is being replaced.
@@ -190,8 +197,10 @@ export class WorkerSet implements WorkerOwner {
     const worker = this.#retiring;
     if (worker === undefined) return this.all.some(({ isDismissed }) => isDismissed);
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
-      worker.thread.post({ type: 'retire' });
-      this.#teardown = setTimeout(() => this.onRetired(worker), longestTeardownMs).unref();
+      const { heap } = worker;
+      worker.thread.post({ type: 'retire', heapFile: heap?.file });
+      const limitMs = longestTeardownMs + (heap === undefined ? 0 : longestSnapshotMs);
+      this.#teardown = setTimeout(() => this.onRetired(worker), limitMs).unref();
     }
     return true;
   }
@@ -381,9 +390,9 @@ export class WorkerSet implements WorkerOwner {
 
   #retireNext(): PoolWorker | undefined {
     // A spare grows old only by the short calls that it takes.
-    const worker = this.all.find(
-      (one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld,
-    );
+    const worker =
+      this.all.find(({ heap }) => heap !== undefined) ??
+      this.all.find((one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld);
     if (worker === undefined) return undefined;
     // All are dismissed at once: the next one leaves when the replacement of the one before serves. There may be none.
     if (worker.isDismissed && (this.loading.length > 0 || this.#restarts.size > 0))

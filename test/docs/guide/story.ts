@@ -1,7 +1,7 @@
 /**
  * Reads a page of the guide as a story: its files and its commands, in their order. The pages use only these blocks:
  *
- *   ts, js, json, sql, yaml, ini, dockerfile, nginx   a whole file, whose first line is a comment with its name
+ *   ts, js, python, go, json, yaml and so on           a whole file, whose first line is a comment with its name
  *   console                                            commands behind `$ `, each with what it prints
  *   text                                               a picture: nothing to run
  */
@@ -24,7 +24,7 @@ export type Step = File | Command;
 const block = /^```(\w*)\n(.*?)^```$/gms;
 /** `// notes.ts`, `# compose.yaml`, `-- tables.sql`. */
 const nameLine = /^(?:\/\/|#|--) ([\w./-]+\.\w+|Dockerfile)\n/;
-const languages = ['ts', 'js', 'json', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
+const languages = ['ts', 'js', 'python', 'go', 'json', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
 
 /** @throws Error for a block that is no part of a story: what stands in the guide is run */
 export function parseStory(page: string): Step[] {

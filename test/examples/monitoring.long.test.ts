@@ -3,12 +3,13 @@
  * examples/cluster; and each query of the dashboard, the alert rules and the autoscaling, held against their metrics.
  */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { before, test } from 'node:test';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
-import { type Running, startCli } from '../cli/process.ts';
+import { Running, startCli } from '../cli/process.ts';
 import { describeWith } from '../describe-with.ts';
-import { read } from '../docs/pages.ts';
+import { pathOf, read } from '../docs/pages.ts';
 import { fixture } from '../files.ts';
 import { suiteLifetime } from '../harness.ts';
 import { findNatsServer, NatsServer, needs } from '../nats/nats-server.ts';
@@ -118,7 +119,7 @@ function parsed({ from, text }: Query): { selectors: Selector[]; labels: string[
   return { selectors, labels };
 }
 
-describeWith(findNatsServer(), needs, 'the manifests, played', () => {
+describeWith(findNatsServer(), needs, 'the manifests, played', (program) => {
   const suite = suiteLifetime();
   const secrets = { gateway: 'of-the-gateway', member: 'of-the-member', client: 'of-clients' };
   let server: NatsServer;
@@ -195,6 +196,8 @@ describeWith(findNatsServer(), needs, 'the manifests, played', () => {
       text = await scrape(ofMember);
       return text.includes('tandem_front_end_blocked_seconds_total{');
     });
+    // The alert for gateways without members must not fire at a member.
+    assert.ok(!text.includes('\ntandem_remote_members{'));
     text += `\n${await scrape(metrics)}`;
     const shown = new Exposition(text);
     const queries = [...ofDashboard(), ...ofRules(), ...ofScaling()];
@@ -221,6 +224,27 @@ describeWith(findNatsServer(), needs, 'the manifests, played', () => {
       const unknown = [...labels, ...query.labels].filter((label) => !there.has(label));
       assert.deepEqual(unknown, [], `${query.from}: ${query.text}`);
     }
+  });
+
+  test('the server of NATS takes its arguments, and is healthy where its probes ask', async (t) => {
+    const [container] = podOf('kubernetes/nats.yaml').containers;
+    const config = pathOf('examples/cluster/nats.conf');
+    const args = container.args.map((word) => (word === '/etc/nats/nats.conf' ? config : word));
+    const monitor = container.ports.find(
+      ({ name }) => name === container.readinessProbe.httpGet.port,
+    );
+    assert.equal(args[args.indexOf('-m') + 1], `${monitor?.containerPort}`);
+    args[args.indexOf('-m') + 1] = '-1';
+    const env = { ...process.env, ...environmentIn(container, secrets) };
+    const nats = new Running(spawn(program, [...args, '-p', '-1'], { env }));
+    t.after(async () => {
+      nats.child.kill('SIGKILL');
+      await nats.exit;
+    });
+    const [, port] = await nats.seen('stderr', /http monitor on \S+:(\d+)/);
+    await nats.seen('stderr', /client connections on 0\.0\.0\.0:/);
+    const { path } = container.livenessProbe.httpGet;
+    assert.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 200);
   });
 
   test('SIGTERM ends both with 0', async () => {

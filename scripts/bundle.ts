@@ -24,6 +24,8 @@ const clientFolder = 'packages/client';
 const clientEntry = 'src/client/index.ts';
 /** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
 const transportEntries = ['src/client/sse.ts', 'src/client/socket.ts'];
+/** Options for a library of pages. It uses a client that it is given, and no code of this package. */
+const libraryEntries = ['src/client/tanstack.ts'];
 const clientBeside: Plugin = {
   name: 'client-beside',
   setup(build) {
@@ -161,6 +163,7 @@ async function clientFiles(
 ): Promise<OutputFile[]> {
   const built = await Promise.all([
     build({ ...options, entryPoints: [clientEntry] }),
+    build({ ...options, entryPoints: libraryEntries, packages: 'external' }),
     build({
       ...options,
       entryPoints: transportEntries,

@@ -21,6 +21,7 @@ const entries = {
   'tandem-rpc-client': [client, 'dist/index.d.ts'],
   'tandem-rpc-client-sse': [client, 'dist/sse.d.ts'],
   'tandem-rpc-client-socket': [client, 'dist/socket.d.ts'],
+  'tandem-rpc-client-tanstack': [client, 'dist/tanstack.d.ts'],
 } as const;
 
 /** Writes the report of one entry into `folder`. */

@@ -30,7 +30,19 @@ const strictest = {
   isolatedModules: true,
 };
 
-const entries = ['index', 'client/index', 'client/sse', 'client/socket'] as const;
+const entries = [
+  'index',
+  'client/index',
+  'client/sse',
+  'client/socket',
+  'client/tanstack',
+] as const;
+
+/** What the declarations of an entry may import by name; left out: nothing. */
+const packagesOf: Readonly<Partial<Record<(typeof entries)[number], RegExp>>> = {
+  index: /^(?:@sinclair\/typebox|node:.*)$/,
+  'client/tanstack': /^@tanstack\/query-core$/,
+};
 
 /** The declaration files that an entry of the package leads to, with what each imports by name. */
 function declarationsOf(entry: string): ReadonlyMap<string, readonly string[]> {
@@ -156,8 +168,8 @@ describe('programs of users', { concurrency: 2 }, () => {
   });
 
   for (const entry of entries) {
-    it(`the declarations of ${entry} import TypeBox and Node's modules alone`, () => {
-      const allowed = entry === 'index' ? /^(?:@sinclair\/typebox|node:.*)$/ : /^$/;
+    it(`the declarations of ${entry} import TypeBox, TanStack Query's core and Node's modules alone`, () => {
+      const allowed = packagesOf[entry] ?? /^$/;
       const others: string[] = [];
       for (const [file, names] of declarationsOf(join(dist(), `${entry}.d.ts`))) {
         for (const name of names)

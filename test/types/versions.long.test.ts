@@ -30,7 +30,7 @@ const strictest = {
   isolatedModules: true,
 };
 
-const entries = ['index', 'client/index', 'client/sse', 'client/socket'] as const;
+const entries = ['index', 'client/index', 'client/sse', 'client/socket', 'extras/jwt/jwt'] as const;
 
 /** The declaration files that an entry of the package leads to, with what each imports by name. */
 function declarationsOf(entry: string): ReadonlyMap<string, readonly string[]> {
@@ -136,7 +136,10 @@ describe('programs of users', { concurrency: 2 }, () => {
   describe('that check their libraries', () => {
     before(() => {
       for (const name of ['server', 'browser']) mkdirSync(join(project, name));
-      writeFileSync(join(project, 'server/all.ts'), `export * from 'tandem-rpc';\n`);
+      writeFileSync(
+        join(project, 'server/all.ts'),
+        `export * from 'tandem-rpc';\nexport * from 'tandem-rpc/jwt';\n`,
+      );
       const client = ['client', 'client/sse', 'client/socket'].map(
         (one) => `export * from 'tandem-rpc/${one}';\n`,
       );

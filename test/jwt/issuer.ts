@@ -50,6 +50,8 @@ export class Issuer {
   isOpenId = false;
   /** Put over the metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
+  /** The scopes that are granted, whatever is asked for; undefined: those. */
+  grants: string | undefined;
   /** Paths that were asked for, in order. */
   asked: string[] = [];
   readonly #server: Server;
@@ -181,7 +183,7 @@ export class Issuer {
       redirectUri,
       challenge: of('code_challenge'),
       resource: of('resource'),
-      scope: asked.get('scope') ?? '',
+      scope: this.grants ?? asked.get('scope') ?? '',
     });
     const target = new URL(redirectUri);
     target.searchParams.set('code', code);

@@ -40,7 +40,7 @@ const redirectUrl = 'http://127.0.0.1:1/callback';
 /** A host of agents without a disk, whose browser is a `fetch`. */
 class Host {
   /** What came back to the redirect URL. */
-  callback = new URLSearchParams();
+  #callback = new URLSearchParams();
   readonly asked: URLSearchParams[] = [];
   readonly #kept = new Map<string, unknown>();
 
@@ -70,9 +70,15 @@ class Host {
         this.asked.push(url.searchParams);
         const { status, headers } = await fetch(url, { redirect: 'manual' });
         assert.equal(status, 302);
-        this.callback = new URL(headers.get('location') ?? '').searchParams;
+        this.#callback = new URL(headers.get('location') ?? '').searchParams;
       },
     };
+  }
+
+  /** The person has signed in. */
+  async finish(transport: Transport): Promise<void> {
+    await transport.finishAuth(this.#callback.get('code') ?? '', this.#callback.get('iss') ?? '');
+    await transport.close();
   }
 }
 
@@ -147,20 +153,25 @@ for (const transport of ['uws', 'node'] as const) {
         relay.target = (await app.listen({ port: 0 })).port;
         const host = new Host();
         const url = new URL(resource);
+        issuer.grants = 'notes:read';
         const first = open(url, host.provider);
         await assert.rejects(connectTo(first), /Unauthorized|authoriz/i);
         const [asked] = host.asked;
         assert.equal(asked?.get('resource'), resource);
         assert.equal(asked?.get('scope'), 'notes:read notes:write');
-        const { callback } = host;
-        await first.finishAuth(callback.get('code') ?? '', callback.get('iss') ?? '');
-        await first.close();
+        await host.finish(first);
+        issuer.grants = undefined;
+        // Too little was granted: the client asks once more.
+        const second = open(url, host.provider);
+        await assert.rejects(connectTo(second), /Unauthorized|authoriz/i);
+        assert.equal(host.asked[1]?.get('scope'), 'notes:read notes:write');
+        await host.finish(second);
         const client = await connectTo(open(url, host.provider));
         const { content } = await client.call();
         const [{ text = '' } = {}] = content as { readonly text?: string }[];
         const auth = JSON.parse(text) as { readonly sub: string; readonly scopes: string[] };
         assert.deepEqual([auth.sub, auth.scopes], ['ann', ['notes:read', 'notes:write']]);
-        assert.equal(host.asked.length, 1);
+        assert.equal(host.asked.length, 2);
         await client.close();
       });
     }

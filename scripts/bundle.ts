@@ -17,6 +17,7 @@ const entries = {
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
   'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
+  'src/extras/jwt/jwt': 'src/extras/jwt/jwt.ts',
   'workers/replica': 'workers/replica.ts',
 };
 /** In one file, for pages: it shares no code with the server. It is in both packages. */
@@ -57,8 +58,10 @@ const onDemand = [
   'core/procedures/document/openrpc',
   'core/workers/replica/main',
   'extras/console/console',
+  'extras/jwt/jwt',
   'extras/mcp/endpoint',
   'extras/mcp/server',
+  'extras/mcp/sign-in',
   'extras/nats/member/member',
   'extras/nats/transport',
   'extras/openapi/create-api',

@@ -88,6 +88,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
   },
   'tandem-rpc/client/socket': { from: './client/socket.js', with: {} },
   'tandem-rpc/client/tanstack': { from: './client/tanstack.js', with: {} },
+  'tandem-rpc/jwt': { from: './extras/jwt/jwt.js', with: {} },
 };
 
 function run(args: readonly string[], cwd: string): void {

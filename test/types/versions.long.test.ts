@@ -36,6 +36,7 @@ const entries = [
   'client/sse',
   'client/socket',
   'client/tanstack',
+  'extras/jwt/jwt',
 ] as const;
 
 /** What the declarations of an entry may import by name; left out: nothing. */
@@ -148,7 +149,10 @@ describe('programs of users', { concurrency: 2 }, () => {
   describe('that check their libraries', () => {
     before(() => {
       for (const name of ['server', 'browser']) mkdirSync(join(project, name));
-      writeFileSync(join(project, 'server/all.ts'), `export * from 'tandem-rpc';\n`);
+      writeFileSync(
+        join(project, 'server/all.ts'),
+        `export * from 'tandem-rpc';\nexport * from 'tandem-rpc/jwt';\n`,
+      );
       const client = ['client', 'client/sse', 'client/socket'].map(
         (one) => `export * from 'tandem-rpc/${one}';\n`,
       );

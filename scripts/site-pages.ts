@@ -62,7 +62,7 @@ function addressOf(path: string): string {
   return address.replace(/README\.md$/, 'index.md');
 }
 
-const isPicture = (path: string): boolean => /\.(?:png|svg)$/.test(path);
+const isPicture = (path: string): boolean => /\.(?:gif|jpe?g|png|svg|webp)$/.test(path);
 
 /** The pages that people write: all others are made because one of these links to them. */
 function written(): string[] {

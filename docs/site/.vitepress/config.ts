@@ -46,6 +46,10 @@ export default defineConfig({
       }
     },
   },
+  transformHead: ({ page }) => {
+    const markdown = page.slice(page.lastIndexOf('/') + 1);
+    return [['link', { rel: 'alternate', type: 'text/markdown', href: `./${markdown}` }]];
+  },
   themeConfig: {
     nav: navigation(),
     sidebar: sidebars(),

@@ -12,9 +12,12 @@ const samples = [
   'benchmark.html',
   'reference/options.html',
   'examples/media/procedures.ts.html',
+  '404.html',
 ] as const;
 
-const widths = { desktop: 1280, phone: 375 } as const;
+const desktop = 1280;
+const tablet = 768;
+const phone = 375;
 
 const origin = 'http://site.test/';
 
@@ -42,7 +45,7 @@ async function serveFiles(context: BrowserContext, dist: string): Promise<void> 
 async function examine(browser: Browser, dist: string): Promise<string[]> {
   const findings: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [device, width] of Object.entries(widths)) {
+    for (const width of [desktop, phone]) {
       const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme });
       await serveFiles(context, dist);
       const page = await context.newPage();
@@ -53,7 +56,7 @@ async function examine(browser: Browser, dist: string): Promise<string[]> {
         if (['error', 'warning'].includes(message.type())) note(message.text());
       });
       for (const name of samples) {
-        where = `${name}, ${colorScheme}, ${device}`;
+        where = `${name}, ${colorScheme}, ${width} px`;
         await page.goto(origin + name, { waitUntil: 'networkidle' });
         for (const text of await violations(page)) note(text);
       }
@@ -71,27 +74,29 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** Pages, and blocks of code in them, that are wider than a phone. Tables have a scroll bar of their own. */
+/** Pages, and blocks of code in them, that are wider than a phone or a tablet. Tables have a scroll bar of their own. */
 async function measureWidths(browser: Browser, dist: string): Promise<string[]> {
   const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
-  const pages = names.filter((name) => name.endsWith('.html') && name !== '404.html');
-  const context = await browser.newContext({
-    viewport: { width: widths.phone, height: 800 },
-    // The HTML and its styles decide; without the scripts a page takes a fraction of the time.
-    javaScriptEnabled: false,
-  });
+  const pages = names
+    .filter((name) => name.endsWith('.html'))
+    .map((name) => name.replaceAll('\\', '/'));
+  // The HTML and its styles decide; without the scripts a page takes a fraction of the time.
+  const context = await browser.newContext({ javaScriptEnabled: false });
   await serveFiles(context, dist);
   const page = await context.newPage();
   const findings: string[] = [];
-  for (const name of pages) {
-    await page.goto(origin + name.replaceAll('\\', '/'));
+  const measure = async (width: number, name: string, selector: string): Promise<void> => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(origin + name);
     const wide = await page.evaluate<string[]>(`
-      [document.documentElement, ...document.querySelectorAll('pre')]
+      [...document.querySelectorAll('${selector}')]
         .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth)
         .map((one) => one.tagName.toLowerCase() + ' is ' + one.scrollWidth + ' px wide: ' + one.textContent.trim().slice(0, 80))
     `);
-    for (const text of wide) findings.push(`${name}: ${text}`);
-  }
+    for (const text of wide) findings.push(`${name} at ${width} px: ${text}`);
+  };
+  for (const name of pages) await measure(phone, name, 'html, pre');
+  for (const name of samples) await measure(tablet, name, 'html');
   await context.close();
   return findings;
 }

@@ -3,7 +3,7 @@
  * with fewer arenas of malloc: KB of resident memory and of the main thread's heap for each, with 95% intervals.
  */
 import { once } from 'node:events';
-import { mallocSettings } from '../src/server/supervisor/server-process.ts';
+import { mallocSettings } from '../src/server/supervisor/fork-server.ts';
 import { Compiled, compiledTree } from '../test/compiled.ts';
 import { trendOf } from '../test/faults/memory-trend.ts';
 import type { Reading } from '../test/fixtures/faults/killed-threads.ts';

@@ -39,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // What people import: names from everywhere.
   'index.ts': ['core', 'server'],
   cli: ['core', 'client', 'server', 'extras'],
-  workers: ['core/workers'],
+  workers: ['core/base', 'core/workers'],
 };
 
 /** Folders that do not know each other. */

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
+import { buildPackage } from '../built-package.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import { megabytes, milliseconds, type Reading } from '../readings.ts';
@@ -28,19 +28,10 @@ function plan({ full, rounds }: Options): Plan {
   return { subjects, cases, rounds: rounds ?? (full ? 10 : 7), openSeconds: 20 };
 }
 
-/** @throws Error where the package can't be built */
-function buildPackage(): string {
-  const { status, stderr } = spawnSync('npm', ['run', 'build'], {
-    cwd: rootPath(),
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`npm run build: ${stderr}`);
-  return pathToFileURL(rootPath('dist/src/index.js')).href;
-}
-
 async function open(): Promise<Session> {
+  buildPackage();
   const modules: Readonly<Record<string, string>> = {
-    [tandem.id]: buildPackage(),
+    [tandem.id]: pathToFileURL(rootPath('dist/src/index.js')).href,
     [fastify.id]: 'fastify',
   };
   return {

@@ -1,5 +1,18 @@
 #!/usr/bin/env node
-import { runCli } from './program.ts';
+import { keepCompiledCode } from '../core/base/compile-cache.ts';
+import { forkAhead } from '../server/supervisor/fork-server.ts';
 
+const [, , command = '', ...others] = process.argv;
+
+/** Whether this command is likely to have a server process: a mistake in it costs a process that ends at once. */
+function startsServer(): boolean {
+  const isServer = command === 'serve' || command === 'gateway';
+  const isAlone = others.includes('--no-supervisor') || 'TANDEM_SUPERVISOR' in process.env;
+  return isServer && !isAlone && others.every((one) => one !== '-h' && one !== '--help');
+}
+
+if (startsServer()) forkAhead();
+keepCompiledCode();
+const { runCli } = await import('./program.ts');
 // Not awaited: Node would end with a warning of its own if a module waits for ever.
 void runCli(process.argv);

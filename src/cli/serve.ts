@@ -1,5 +1,4 @@
 import { stackOf } from '../core/base/message-of.ts';
-import { ownFile } from '../core/base/package-files.ts';
 import { StartupError } from '../core/base/startup-error.ts';
 import {
   type FlagValues,
@@ -39,11 +38,11 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
   }
 }
 
-type Service = Omit<SupervisorOptions, 'entry' | 'log'> & { readonly log: OwnLog };
+type Service = Omit<SupervisorOptions, 'log'> & { readonly log: OwnLog };
 
 /** Serves in processes of their own, as many as the configuration says, and restarts them. */
 async function supervise(service: Service): Promise<void> {
-  const supervisor = new Supervisor({ entry: ownFile('src/cli/child-main.ts'), ...service });
+  const supervisor = new Supervisor(service);
   const { config, log } = service;
   let admin: AdminSocket | undefined;
   if (config.adminSocket !== '') {

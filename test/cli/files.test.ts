@@ -51,7 +51,11 @@ describe('files and folders', () => {
     const failure = { status: 1, stderr: `tandem: module ${file} is no regular file\n` };
     assert.deepEqual(run([...command, 'list', file]), failure);
     assert.deepEqual(
-      run([...command, 'serve', '--watch', '--no-supervisor', '--log-level', 'error', file]),
+      run([
+        ...command,
+        ...'serve --watch --no-supervisor --port 0 --log-level error'.split(' '),
+        file,
+      ]),
       failure,
     );
   });

@@ -148,7 +148,7 @@ describe('the access log', () => {
     const running = Running.make(t);
     await running.ask({ method: 'in.thread', id: 1 });
     const events = running.lines.map(({ fields }) => fields.event);
-    assert.deepEqual(events, ['returns-missing']);
+    assert.deepEqual(events, ['modules-loaded', 'returns-missing']);
   });
 
   test('needs lines of the level info', () => {

@@ -5,6 +5,7 @@
  */
 export const logEvents = {
   start: 'log',
+  'modules-loaded': 'log',
   ready: 'console',
   'start-failed': 'log',
   'synchronous-inline': 'log',

@@ -367,11 +367,25 @@ export class GenerationLoad implements Replicas {
    */
   first(): Promise<Generation> {
     return this.#orDiscard(async () => {
+      const beganMs = performance.now();
+      // Its threads start while this one loads the modules.
+      this.#createPool(undefined);
       const modules = await this.#loadHere(0, undefined);
+      const loadedMs = performance.now();
       const sources = new SourceFiles(modules.files);
       const expected = { fingerprint: fingerprintOf(modules), sources };
-      for (const group of [undefined, ...this.#groupsOf(modules)]) this.#startPool(group, expected);
+      for (const group of this.#groupsOf(modules)) this.#createPool(group);
+      for (const { workers } of this.#pools.values()) workers.expect(expected);
       await this.#workersReady((aWorker) => `${aWorker} could not start`);
+      const [codeMs, modulesMs, workersMs] = [
+        beganMs,
+        loadedMs - beganMs,
+        performance.now() - loadedMs,
+      ].map(Math.round);
+      this.#context.log.debug(
+        { event: 'modules-loaded', codeMs, modulesMs, workersMs },
+        'the modules are loaded',
+      );
       return this.#finish(modules, sources);
     });
   }
@@ -385,7 +399,8 @@ export class GenerationLoad implements Replicas {
    */
   next(): Promise<Generation> {
     return this.#orDiscard(async () => {
-      const { workers } = this.#startPool(undefined, undefined);
+      const { workers } = this.#createPool(undefined);
+      workers.startTrial();
       const { loaded, failure } = workers.startup;
       const inWorker = <T>(step: Promise<T>): Promise<T> =>
         this.#ofWorkers(Promise.race([step, failure]), 'tried in a worker');
@@ -394,7 +409,7 @@ export class GenerationLoad implements Replicas {
       workers.expect(expected);
       await inWorker(workers.settle(settleMs));
       const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
-      for (const group of this.#groupsOf(modules)) this.#startPool(group, expected);
+      for (const group of this.#groupsOf(modules)) this.#createPool(group).workers.expect(expected);
       const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
       await Promise.race([ready, inWorker(failure)]);
       await inWorker(workers.settle(0));
@@ -475,7 +490,7 @@ export class GenerationLoad implements Replicas {
     await Promise.all(all);
   }
 
-  #startPool(group: string | undefined, expected: Expected | undefined): Pool {
+  #createPool(group: string | undefined): Pool {
     const { config, log, observation, poolCounters, bodies, shares, broadcasts } = this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
@@ -486,7 +501,6 @@ export class GenerationLoad implements Replicas {
       ...own,
       group,
       modules,
-      expected,
       execArgv: workerExecArgv(modules),
       replica: config,
       counters: poolCounters.of(group),

@@ -29,8 +29,6 @@ export interface PoolOptions extends WaitingLimits {
   /** Workers that stand ready to replace one that is lost. */
   readonly spareWorkers: number;
   readonly startTimeoutMs: number;
-  /** What replicas must load. undefined: the first replica reports it, and all replicas are on trial. */
-  readonly expected: Expected | undefined;
   readonly modules: readonly string[];
   /** Flags of the threads; undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
@@ -126,6 +124,8 @@ export interface WorkerStats {
 
 /** What a worker does now. */
 export interface WorkerStack {
+  /** Its number in its group, as in the metrics and in the names of threads. */
+  readonly worker: number;
   readonly threadId: number;
   /** undefined: a worker of the procedures without a group. */
   readonly group: string | undefined;

@@ -39,7 +39,7 @@ export class WorkerThreads {
     const { Piscina } = load('piscina') as typeof import('piscina');
     this.#piscina = new Piscina({
       filename: ownFile('workers/replica.ts').href,
-      minThreads: threads,
+      minThreads: options.workers,
       maxThreads: threads,
       concurrentTasksPerWorker: 1,
       // 'sync' would freeze the timers and sockets of a replica that idles.
@@ -51,6 +51,8 @@ export class WorkerThreads {
         resourceLimits: { maxOldGenerationSizeMb: options.workerMemoryMb },
       }),
     });
+    // Threads of spares start with the spares, so that they do not compete with the start of the service.
+    this.#keep(threads);
     // Without a listener an error of an idle thread would end the process.
     this.#piscina.on('error', (error: Error) => {
       // The memory of a thread that is being ended. Of any other thread the task tells.
@@ -143,7 +145,12 @@ export class WorkerThreads {
 
   /** From now on threads that end are not replaced. Piscina would replace them even after its own end. */
   letGo(): void {
-    (this.#piscina.options as { minThreads: number }).minThreads = 0;
+    this.#keep(0);
+  }
+
+  /** Has piscina replace threads that end, as long as there are fewer. */
+  #keep(threads: number): void {
+    (this.#piscina.options as { minThreads: number }).minThreads = threads;
   }
 
   /**

@@ -12,6 +12,7 @@ import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
 import {
   ChangedFileError,
+  type HeapSnapshot,
   Loading,
   PoolWorker,
   type ReadyNotice,
@@ -21,8 +22,8 @@ import {
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
-/** A retiring worker whose teardown takes longer is ended all the same, milliseconds. */
-const longestTeardownMs = 10_000;
+/** A retiring worker whose teardown, or whose snapshot of its heap, takes longer is ended all the same, milliseconds. */
+const [longestTeardownMs, longestSnapshotMs] = [10_000, 600_000];
 
 const highestNiceness = 19;
 
@@ -32,13 +33,16 @@ const [lookMs, lookBesideOthersMs] = [250, 100];
 /** Whether it was told that threads show no stacks: once a process. */
 let hasToldDenial = false;
 
-/** The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. */
+/**
+ * The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. The threads start at
+ * once, and load the modules from `expect` or `startTrial` on.
+ */
 export class WorkerSet implements WorkerOwner {
   /** All workers that have loaded and may have calls, in the order in which they came. */
   readonly all: PoolWorker[] = [];
   /** Workers that take all calls. A worker that retires is among them, and its place counts as free. */
   readonly active: PoolWorker[] = [];
-  readonly startup: Startup;
+  readonly startup = new Startup();
   /** A worker can take more calls, or has ended something. */
   readonly onCapacity: () => void;
   readonly #spares: PoolWorker[] = [];
@@ -51,7 +55,7 @@ export class WorkerSet implements WorkerOwner {
   readonly #options: PoolOptions;
   readonly #waiting: WaitingGroups;
   readonly #events: WorkerEvents;
-  /** What workers must load. undefined: the next one reports it. */
+  /** What workers must load. undefined: the one on trial reports it. */
   #expected: Expected | undefined;
   readonly #restartDelay = new RestartDelay(restartPolicy);
   readonly #restarts = new Set<NodeJS.Timeout>();
@@ -72,14 +76,9 @@ export class WorkerSet implements WorkerOwner {
     this.#waiting = waiting;
     this.#events = events;
     this.onCapacity = onCapacity;
-    this.#expected = options.expected;
     this.#threads = new WorkerThreads(options, (error) =>
       events.onUncaught(error.stack ?? error.message),
     );
-    const isTrial = options.expected === undefined;
-    this.startup = new Startup(isTrial);
-    // While nobody knows what the modules do, one thread is enough to find out.
-    this.#start(isTrial ? 1 : options.workers);
   }
 
   /** The express worker: the next spare, which takes short calls. undefined: the pool does not serve, or has no spare. */
@@ -104,10 +103,16 @@ export class WorkerSet implements WorkerOwner {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }
 
-  /** The first worker has reported what it has loaded: starts the others, which must load the same. */
+  /** Has one worker load modules of which nobody knows yet what they do, and report what it has loaded. */
+  startTrial(): void {
+    this.startup.isTrial = true;
+    this.#start(1);
+  }
+
+  /** Has all workers load the modules, or the others after a trial. They must load what is expected. */
   expect(expected: Expected): void {
     this.#expected = expected;
-    this.#start(this.#options.workers - 1);
+    this.#start(this.#options.workers - (this.startup.isTrial ? 1 : 0));
   }
 
   /**
@@ -176,6 +181,12 @@ export class WorkerSet implements WorkerOwner {
     return this.all.length;
   }
 
+  /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
+  dismissForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
+    worker.isDismissed = true;
+    worker.heap = heap;
+  }
+
   /**
    * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
    * then. Returns whether a worker is being replaced.
@@ -186,8 +197,10 @@ export class WorkerSet implements WorkerOwner {
     const worker = this.#retiring;
     if (worker === undefined) return this.all.some(({ isDismissed }) => isDismissed);
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
-      worker.thread.post({ type: 'retire' });
-      this.#teardown = setTimeout(() => this.onRetired(worker), longestTeardownMs).unref();
+      const { heap } = worker;
+      worker.thread.post({ type: 'retire', heapFile: heap?.file });
+      const limitMs = longestTeardownMs + (heap === undefined ? 0 : longestSnapshotMs);
+      this.#teardown = setTimeout(() => this.onRetired(worker), limitMs).unref();
     }
     return true;
   }
@@ -348,7 +361,7 @@ export class WorkerSet implements WorkerOwner {
     for (const worker of joining) {
       removeFrom(this.#spares, worker);
       worker.isSpare = false;
-      worker.seat = this.#freeSeat();
+      worker.home = this.#freeHome();
       this.active.push(worker);
     }
     if (joining.length > 0) this.onCapacity();
@@ -356,11 +369,11 @@ export class WorkerSet implements WorkerOwner {
   }
 
   /** A worker that retires takes no calls: its place is free. */
-  #freeSeat(): number {
-    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ seat }) => seat));
-    let seat = 0;
-    while (taken.has(seat)) seat++;
-    return seat;
+  #freeHome(): number {
+    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ home }) => home));
+    let home = 0;
+    while (taken.has(home)) home++;
+    return home;
   }
 
   /** Takes a worker out of the set, if it is there. A spare takes its place. */
@@ -377,9 +390,9 @@ export class WorkerSet implements WorkerOwner {
 
   #retireNext(): PoolWorker | undefined {
     // A spare grows old only by the short calls that it takes.
-    const worker = this.all.find(
-      (one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld,
-    );
+    const worker =
+      this.all.find(({ heap }) => heap !== undefined) ??
+      this.all.find((one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld);
     if (worker === undefined) return undefined;
     // All are dismissed at once: the next one leaves when the replacement of the one before serves. There may be none.
     if (worker.isDismissed && (this.loading.length > 0 || this.#restarts.size > 0))
@@ -447,22 +460,22 @@ function removeFrom(workers: PoolWorker[], worker: PoolWorker): void {
  * is passed. To pass, the first worker must load, set up and report what it has loaded, and until the end of the trial
  * no thread may throw outside of a call, end, or stop answering. The first fault is the end of the pool.
  */
-export class Startup {
+class Startup {
   /** Resolves when every worker serves; rejects with the first fault. */
   readonly ready: Promise<void>;
   /** Resolves with what the first worker has loaded; rejects with the first fault. */
   readonly loaded: Promise<LoadedReplica>;
   /** Rejects with the first fault; never resolves. */
   readonly failure: Promise<never>;
-  isTrial: boolean;
+  /** Faults of a worker are those of the modules. */
+  isTrial = false;
   /** Whether every worker has been ready once. */
   isReady = false;
   #resolveReady!: () => void;
   #resolveLoaded!: (loaded: LoadedReplica) => void;
   #reject!: (error: Error) => void;
 
-  constructor(isTrial: boolean) {
-    this.isTrial = isTrial;
+  constructor() {
     this.failure = new Promise((_resolve, reject) => {
       this.#reject = reject;
     });

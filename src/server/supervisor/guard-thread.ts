@@ -4,6 +4,7 @@ import { layout, mostSuspects, runningCode } from '../../core/base/running-code.
 import { ownFolders } from '../../core/modules/module-url.ts';
 import type { LogLevel } from '../../core/observe/log.ts';
 import { expressionLines, stackExpression } from '../../core/workers/stack.ts';
+import { guardFile } from './fork-server.ts';
 
 /** Milliseconds that a process may have beyond a short grace, as long as it gives signs of life. */
 export const endingMs = 5000;
@@ -19,9 +20,6 @@ const turnMs = 1500;
 
 /** How long the main thread may take to show its stack: it does so at once, unless it is in native code. */
 const askMs = 250;
-
-/** The file by which the guard tells the supervisor: the first one after the channel's. */
-export const guardFile = 4;
 
 /** Plain JavaScript, since the thread has no loader for TypeScript. */
 const guard = `

@@ -1,13 +1,13 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { clockMs } from '../../core/base/clock.ts';
 import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { type Answer, limitOf, type Order, type Stacks } from './admin/orders.ts';
-import { endingMs, guardFile } from './guard-thread.ts';
+import { forkServer, guardOf, takeAhead } from './fork-server.ts';
+import { endingMs } from './guard-thread.ts';
 import {
   type Figures,
   nobody,
@@ -23,18 +23,6 @@ import {
   type StartOrder,
   type ToServer,
 } from './messages.ts';
-
-/**
- * Settings of glibc's malloc, which reads them when a process starts; the process's own environment goes before.
- *
- * Without them malloc raises, with each large block that is freed, the size from which on it gives blocks back to the
- * system, up to 32 MB. Bodies of megabytes, and the strings made of them, then lie in one heap with everything else, and malloc
- * keeps the holes that they leave. After 200,000 calls, 200 of them with bodies of 5 to 9 MB, a server at rest held 580 MB in holes.
- */
-export const mallocSettings: Readonly<Record<string, string>> = {
-  MALLOC_MMAP_THRESHOLD_: String(1024 ** 2),
-  MALLOC_TRIM_THRESHOLD_: String(4 * 1024 ** 2),
-};
 
 export interface ServerEnd {
   readonly code: number | null;
@@ -102,10 +90,9 @@ export class ServerProcess {
   #snapshot: MetricsSnapshot | undefined;
 
   /**
-   * @param entry the file that a server process runs
    * @param startLimitMs a process that is not ready after this time is killed
    */
-  constructor(entry: URL, order: StartOrder, startLimitMs: number, log: Log, events: ServerEvents) {
+  constructor(order: StartOrder, startLimitMs: number, log: Log, events: ServerEvents) {
     this.number = order.number;
     this.#log = log;
     this.#watchdogTimeoutMs = order.config.watchdogTimeoutMs;
@@ -115,13 +102,7 @@ export class ServerProcess {
       onReady = resolve;
     });
     this.#onReady = onReady;
-    // The arguments are only shown by `ps`: the process reads its order. Two inspectors can't share a port.
-    this.#child = fork(entry, [...order.modules], {
-      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
-      env: { ...mallocSettings, ...process.env },
-      serialization: 'advanced',
-      stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
-    });
+    this.#child = takeAhead() ?? forkServer();
     const serverPid = this.#child.pid;
     this.fields = order.of > 1 ? { process: order.number, serverPid } : { serverPid };
     this.#hearGuard();
@@ -213,7 +194,7 @@ export class ServerProcess {
         this.#watchdog?.stop();
         this.#pending.end();
         this.#onReady(undefined);
-        child.stdio[guardFile]?.destroy();
+        guardOf(child)?.destroy();
         const { suspects } = this;
         const [failure, snapshot] = [this.#failure, this.#snapshot];
         resolve({ code, signal, failure, asTold, suspects, snapshot });
@@ -234,7 +215,7 @@ export class ServerProcess {
 
   /** The guard of the process writes lines. Procedures can write there, too. */
   #hearGuard(): void {
-    const stream = this.#child.stdio[guardFile] as Readable | undefined;
+    const stream = guardOf(this.#child);
     let text = '';
     stream?.on('error', () => {});
     stream?.setEncoding('utf8').on('data', (chunk: string) => {

@@ -28,15 +28,15 @@ export class SupervisorChannel {
   readonly #pending = new Pending();
   readonly #post: NonNullable<NodeJS.Process['send']>;
   #key: string | undefined;
-  readonly #order: Promise<StartOrder>;
-  #onOrder: (order: StartOrder) => void = () => {};
+  readonly #order: Promise<StartOrder | undefined>;
+  #onOrder: (order: StartOrder | undefined) => void = () => {};
   #handlers: ChannelHandlers | undefined;
   /** Orders that are carried out now, by their numbers. */
   readonly #orders = new Map<number, AbortController>();
 
   /** @throws Error in a process that no supervisor has started */
   constructor() {
-    if (process.send === undefined || !process.connected) {
+    if (process.send === undefined) {
       throw new Error('this file is started by tandem serve, not by hand');
     }
     this.#post = process.send.bind(process);
@@ -46,10 +46,16 @@ export class SupervisorChannel {
       this.#onOrder = resolve;
     });
     process.on('message', (message) => void this.#receive(message));
-    process.once('disconnect', () => this.#pending.end());
+    const end = (): void => {
+      this.#onOrder(undefined);
+      this.#pending.end();
+    };
+    if (process.connected) process.once('disconnect', end);
+    else end();
   }
 
-  order(): Promise<StartOrder> {
+  /** What this process is to serve; undefined: the supervisor has ended without an order. */
+  order(): Promise<StartOrder | undefined> {
     return this.#order;
   }
 

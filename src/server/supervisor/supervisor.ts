@@ -6,14 +6,12 @@ import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
 import { freePorts } from '../http/edge/http-server.ts';
-import type { Answer, Order } from './admin/orders.ts';
+import { type Answer, type Order, refusalOf } from './admin/orders.ts';
 import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 import { Tally } from './tally.ts';
 
 export interface SupervisorOptions {
-  /** The file that a server process runs; it opens a SupervisorChannel. */
-  readonly entry: URL;
   readonly modules: readonly string[];
   readonly config: Config;
   readonly version: string;
@@ -78,9 +76,13 @@ export class Supervisor {
     await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
   }
 
-  /** Has each process carry out an order of the admin socket, all at the same time. */
+  /** Has each process carry out an order of the admin socket, all at the same time; or the one that the order names. */
   async *order(order: Order, left: AbortSignal): AsyncGenerator<Answer> {
-    const answers = this.#slots.flatMap((slot) => slot.order(order, left));
+    const refusal = refusalOf(order, this.#slots.length);
+    if (refusal !== undefined) yield refusal;
+    const slots =
+      'process' in order ? this.#slots.slice(order.process - 1, order.process) : this.#slots;
+    const answers = slots.flatMap((slot) => slot.order(order, left));
     for (const answer of answers) yield await answer;
   }
 
@@ -99,10 +101,9 @@ export class Supervisor {
   }
 
   #createSlots(config: Config): Slot[] {
-    const { entry, modules, version, log } = this.#options;
+    const { modules, version, log } = this.#options;
     const { processes, startTimeoutMs, shutdownGraceMs, maxZombies, maxProcessMb } = config;
     const options: SlotOptions = {
-      entry,
       maxZombies,
       maxProcessMb,
       // One startTimeoutMs for the front end's own loading of the modules, one for the workers'.
@@ -213,7 +214,6 @@ function startError({ code, signal, failure }: ServerEnd): StartupError {
 }
 
 export interface SlotOptions extends Pick<Config, 'maxZombies' | 'maxProcessMb'> {
-  readonly entry: URL;
   readonly startLimitMs: number;
   /** How long a process may take to end after it was told to. */
   readonly shutdownGraceMs: number;
@@ -346,8 +346,8 @@ export class Slot {
   }
 
   #launch(isFirst: boolean): ServerProcess {
-    const { entry, startLimitMs } = this.#options;
-    const server = new ServerProcess(entry, { ...this.#order, isFirst }, startLimitMs, this.#log, {
+    const { startLimitMs } = this.#options;
+    const server = new ServerProcess({ ...this.#order, isFirst }, startLimitMs, this.#log, {
       onFigures: (figures) => this.#onFigures(server, figures),
       collect: () => this.#tally.collect(),
     });

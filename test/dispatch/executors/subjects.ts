@@ -111,7 +111,6 @@ function poolSubject(
           group: ofGroup,
           modules,
           execArgv: workerExecArgv(modules),
-          expected: { fingerprint: fingerprint(router), sources: new SourceFiles(new Map()) },
           // One: what it tells is heard in the order in which it happened.
           workers: 1,
           spareWorkers: 0,
@@ -146,6 +145,8 @@ function poolSubject(
           onNotNiced: nothing,
         },
       );
+      const sources = new SourceFiles(new Map());
+      opened.workers.expect({ fingerprint: fingerprint(router), sources });
       await opened.ready();
       return {
         executor: opened,

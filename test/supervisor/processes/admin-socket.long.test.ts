@@ -157,7 +157,7 @@ describe('the socket', () => {
     const [ready] = await logged(server, /^ready$/);
     const metrics = new URL(String(ready?.metricsUrl)).origin;
     assert.notEqual(metrics, new URL(url).origin);
-    for (const name of ['stack', 'recycle', 'log-level', 'logLevel', 'order']) {
+    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level', 'logLevel', 'order']) {
       for (const method of [name, `rpc.${name}`]) {
         const { body } = (await ask(url, { id: 1, method })) as {
           body: { error: { code: number } };
@@ -178,7 +178,7 @@ describe('the socket', () => {
       },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     });
-    assert.doesNotMatch(await list.text(), /"name":"(?:stack|recycle|log)/);
+    assert.doesNotMatch(await list.text(), /"name":"(?:stack|heap|profile|recycle|log)/);
   });
 });
 

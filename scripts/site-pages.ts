@@ -329,6 +329,18 @@ function copyPictures(pictures: Site['pictures'], folder: string): void {
   for (const [address, path] of pictures) cpSync(join(root, path), join(folder, address));
 }
 
+/** What llms.txt tells behind a link: what the list of the folder says of the page, or its first sentence; '' if it begins with something else. */
+function summary(path: string): string {
+  const list = join(root, dirname(path), 'README.md');
+  const lines = existsSync(list) ? readFileSync(list, 'utf8').split('\n') : [];
+  const line = lines.find((one) => one.includes(`](${posix.basename(path)}): `));
+  if (line !== undefined) return line.slice(line.indexOf('): ') + 1);
+  const [, paragraph = ''] = /^# .+\n\n([A-Z[`][\s\S]*?)\n\n/m.exec(read(path)) ?? [];
+  const plain = paragraph.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replace(/\s+/g, ' ');
+  const [sentence] = /^.+?[.:](?= |$)/.exec(plain) ?? [];
+  return sentence === undefined ? '' : `: ${sentence.replace(/:$/, '.')}`;
+}
+
 /**
  * Writes what programs read beside the HTML: the Markdown of each page with its pictures, a list of the pages (llms.txt), and their texts in one file
  * (llms-full.txt).
@@ -339,7 +351,9 @@ export function writeTexts({ pages, pictures }: Site, folder: string): void {
   }
   copyPictures(pictures, folder);
   const lists = groups().map(([text, members]) => {
-    const lines = members.map((path) => `- [${item(path).text}](/${addressOf(path)})`);
+    const lines = members.map(
+      (path) => `- [${item(path).text}](/${addressOf(path)})${summary(path)}`,
+    );
     return `## ${text}\n\n${lines.join('\n')}\n`;
   });
   const head = `# Tandem RPC\n\n> ${description()}\n`;

@@ -96,7 +96,14 @@ function withAddresses(page: string, text: string, onLink: (path: string) => voi
 }
 
 /** What the highlighter of the site calls a language, if that is not the ending of its files. */
-const languages: Readonly<Record<string, string>> = { '': 'text', conf: 'nginx' };
+const languages: Readonly<Record<string, string>> = {
+  '': 'text',
+  cjs: 'js',
+  conf: 'nginx',
+  cts: 'ts',
+  mjs: 'js',
+  mts: 'ts',
+};
 
 /** The page of a file that a browser shows as text; the search leaves it out. */
 function filePage(path: string): string {

@@ -74,13 +74,13 @@ function written(): string[] {
 }
 
 /** A link or a picture of Markdown, or the path of a picture of HTML; code of a line or of a block comes first, so that none is looked for in it. */
-const reference =
+const linkOrCode =
   /^```.*?^```$|`[^`\n]+`|(?<before>\]\(|(?: src| srcset| href)=")(?<href>[^)\s"]+)(?=[)"])/gms;
 
 /** Turns the links of a page into links between addresses. `onLink` gets each file that is linked. */
 function withAddresses(page: string, text: string, onLink: (path: string) => void): string {
   const from = posix.dirname(addressOf(page));
-  return text.replace(reference, (whole: string, ...rest: unknown[]) => {
+  return text.replace(linkOrCode, (whole: string, ...rest: unknown[]) => {
     const { before, href } = rest.at(-1) as { before?: string; href?: string };
     if (before === undefined || href === undefined || /^[a-z]+:|^#/.test(href)) return whole;
     const [path = '', anchor] = decodeURI(href).split('#');
@@ -354,7 +354,7 @@ function summary(path: string): string {
  */
 export function writeTexts({ pages, pictures }: Site, folder: string): void {
   for (const [address, text] of pages) {
-    writeFileSync(join(folder, address), text.replace(/^---\n.*?^---\n/ms, ''));
+    writeFileSync(join(folder, address), text.replace(/^---\n[\s\S]*?\n---\n/, ''));
   }
   copyPictures(pictures, folder);
   const lists = groups().map(([text, members]) => {

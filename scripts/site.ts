@@ -21,7 +21,7 @@ function build(): void {
   if (status !== 0) throw new Error(`vitepress build failed with ${status}`);
 }
 
-/** Links of the built pages to a page or a heading that is not there. */
+/** Links of the built pages to a page, a heading, a picture or a Markdown text that is not there. */
 function deadLinks(): string[] {
   const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
   const pages = new Map(
@@ -30,7 +30,10 @@ function deadLinks(): string[] {
       .map((name) => [join(dist, name), readFileSync(join(dist, name), 'utf8')]),
   );
   return [...pages].flatMap(([file, html]) =>
-    Array.from(html.matchAll(/<a [^>]*?href="([^"]+)"/g), ([, href = '']) => href)
+    Array.from(
+      html.matchAll(/<(?:a|img|link) [^>]*?(?:href|src)="([^"]+)"/g),
+      ([, href = '']) => href,
+    )
       .filter((href) => !/^[a-z]+:/.test(href))
       .filter((href) => {
         const [path = '', anchor] = decodeURI(href).split('#');

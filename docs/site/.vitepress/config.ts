@@ -47,6 +47,7 @@ export default defineConfig({
     },
   },
   transformHead: ({ page }) => {
+    if (page === '404.md') return [];
     const markdown = page.slice(page.lastIndexOf('/') + 1);
     return [['link', { rel: 'alternate', type: 'text/markdown', href: `./${markdown}` }]];
   },

@@ -172,7 +172,7 @@ const isThere = (path: string): boolean => existsSync(join(root, path));
 
 /** The groups of the sidebar, with the pages of each. A page of docs that no group names is in "In depth". */
 function groups(): (readonly [text: string, pages: readonly string[]])[] {
-  const compare = ['docs/compare.md', 'docs/coming-from.md'];
+  const compare = ['docs/compare.md', 'docs/coming-from.md', 'docs/ecosystem.md'];
   const reference = [
     'docs/reference/options.md',
     'docs/reference/api/README.md',

@@ -17,7 +17,8 @@ import { after, before, describe, it } from 'node:test';
 import { installPacked } from '../cli/packed.ts';
 import { type Compiler, compilers, resolutions } from '../compilers.ts';
 import { compilerOptions } from '../docs/guide/project.ts';
-import { fences, read } from '../docs/pages.ts';
+import { parseStory } from '../docs/guide/story.ts';
+import { read } from '../docs/pages.ts';
 import { root } from '../files.ts';
 
 /** What a careful project sets, and the declarations of its libraries checked too. */
@@ -113,12 +114,10 @@ describe('programs of users', { concurrency: 2 }, () => {
     before(() => {
       folder = join(project, 'first');
       cpSync(join(root, 'templates/basic'), folder, { recursive: true });
-      // The client of README.md calls the service of the template.
-      const programs = fences(read('README.md')).filter(({ language }) => language === 'ts');
-      assert.equal(programs.length, 2);
-      programs.forEach(({ text }, i) => {
-        writeFileSync(join(folder, `readme-${i}.ts`), text);
-      });
+      const files = parseStory(read('README.md')).filter((step) => step.kind === 'file');
+      assert.equal(files.length, 2);
+      mkdirSync(join(folder, 'readme'));
+      for (const { name, text } of files) writeFileSync(join(folder, 'readme', name), text);
     });
     everywhere('compile', (compiler, resolution) => errorsOf(compiler, folder, resolution));
   });

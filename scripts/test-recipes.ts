@@ -1,24 +1,33 @@
 /**
  * `npm run test:recipes [-- NAME...]`: plays the recipes of docs/recipes with frameworks that this project does not have, with the
- * packed package. Their packages are pinned in test/recipes by a lock file, and installed in .build/recipes. Names are those of the
+ * packed package. Their packages are pinned in test/recipes by a lock file, and installed in ~/.cache/tandem-test-recipes. Names are those of the
  * pages: `npm run test:recipes -- model`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { packedTarball } from '../test/cli/packed.ts';
 import { installed, ofFrameworks } from '../test/docs/guide/chapters.ts';
 import { writeCommands } from '../test/docs/guide/project.ts';
+import { folder } from '../test/recipes/folder.ts';
 import { findPostgres } from '../test/recipes/postgres-server.ts';
 import { fail } from './arguments.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const sources = join(root, 'test/recipes');
-const folder = join(root, '.build/recipes');
 const suffix = '.recipe.ts';
 const known = readdirSync(sources)
   .filter((file) => file.endsWith(suffix))
@@ -45,7 +54,9 @@ function assertWhole(asked: readonly string[]): void {
     .map((name) => `${name}: test/recipes/${name}${suffix} is missing`);
   missing.push(...untested);
   if (asked.includes('postgres') && findPostgres() === undefined) {
-    missing.push('postgres: the server of PostgreSQL is missing. Install postgresql (Debian, Ubuntu, Homebrew)');
+    missing.push(
+      'postgres: the server of PostgreSQL is missing. Install postgresql (Debian, Ubuntu, Homebrew)',
+    );
   }
   if (missing.length > 0) fail(missing.join('\n'));
 }
@@ -53,7 +64,8 @@ function assertWhole(asked: readonly string[]): void {
 /** Installs the frameworks, once for each content of the lock file. Their scripts would download and compile. */
 function installFrameworks(): void {
   mkdirSync(folder, { recursive: true });
-  for (const file of ['package.json', 'package-lock.json']) cpSync(join(sources, file), join(folder, file));
+  for (const file of ['package.json', 'package-lock.json'])
+    cpSync(join(sources, file), join(folder, file));
   const lock = readFileSync(join(folder, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex');
   const mark = join(folder, '.installed');
@@ -63,9 +75,18 @@ function installFrameworks(): void {
   writeFileSync(mark, hash);
 }
 
-/** Unpacks the package beside the frameworks. Its own dependencies are those of this repository, above the folder. */
+/** Unpacks the package beside the frameworks. What it depends on is that of this repository. */
 async function installPackage(): Promise<void> {
   const tarball = await packedTarball();
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  ) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const link = join(folder, 'node_modules', name);
+    rmSync(link, { recursive: true, force: true });
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), link);
+  }
   const own = join(folder, 'node_modules/tandem-rpc');
   rmSync(own, { recursive: true, force: true });
   mkdirSync(own, { recursive: true });

@@ -25,7 +25,10 @@ describe('docs/recipes/model.md', () => {
       const before = await runs();
       const firsts = Array.from({ length: 64 }, (_, n) => n);
       const scores = await Promise.all([some, ...firsts].map(score));
-      assert.deepEqual(scores.slice(1), firsts.map((n) => n + 1));
+      assert.deepEqual(
+        scores.slice(1),
+        firsts.map((n) => n + 1),
+      );
       const made = (await runs()) - before;
       assert.ok(made < 32, `${made} runs for 65 calls`);
     });

@@ -95,15 +95,21 @@ export function createModel(columns: number): Uint8Array {
   const main = graph({
     name: 'scores',
     nodes: [
-      node('ReduceMax', ['features'], ['largest'], [
-        attribute('keepdims', [...int(3, 0), ...int(20, 2)]),
-      ]),
+      node(
+        'ReduceMax',
+        ['features'],
+        ['largest'],
+        [attribute('keepdims', [...int(3, 0), ...int(20, 2)])],
+      ),
       node('Div', ['largest', 'thousand'], ['thousands']),
       node('Cast', ['thousands'], ['rounds'], [attribute('to', [...int(3, int64), ...int(20, 2)])]),
       node('MatMul', ['features', 'weights'], ['sums']),
-      node('Loop', ['rounds', 'yes', 'sums'], ['scores'], [
-        attribute('body', [...bytes(6, body), ...int(20, 5)]),
-      ]),
+      node(
+        'Loop',
+        ['rounds', 'yes', 'sums'],
+        ['scores'],
+        [attribute('body', [...bytes(6, body), ...int(20, 5)])],
+      ),
     ],
     constants: [weights, thousand, yes],
     inputs: [value('features', float, ['n', columns])],

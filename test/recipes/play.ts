@@ -6,9 +6,7 @@ import type { Project } from '../docs/guide/project.ts';
 import { parseStory } from '../docs/guide/story.ts';
 import { Terminal } from '../docs/guide/terminal.ts';
 import { read } from '../docs/pages.ts';
-import { root } from '../files.ts';
-
-const folder = join(root, '.build/recipes');
+import { folder } from './folder.ts';
 
 interface Given {
   /** Of servers that run already: those of the page, and the real ones. */

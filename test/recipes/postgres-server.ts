@@ -1,8 +1,8 @@
 /** A server of PostgreSQL with an empty database of its own. */
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Running } from '../cli/process.ts';
@@ -59,13 +59,18 @@ export async function startPostgres(): Promise<Postgres> {
   execFileSync(join(programs, 'initdb'), settings, { ...options, stdio: 'pipe' });
   const port = String(await freePort());
   const listen = ['-D', data, '-p', port, '-c', 'listen_addresses=127.0.0.1', '-c', 'fsync=off'];
-  const child = spawn(join(programs, 'postgres'), [...listen, '-c', 'unix_socket_directories='], options);
+  const child = spawn(
+    join(programs, 'postgres'),
+    [...listen, '-c', 'unix_socket_directories='],
+    options,
+  );
   const server = new Running(child);
   await server.seen('stderr', /database system is ready to accept connections/);
   const to = ['-h', '127.0.0.1', '-p', port, '-U', 'postgres', '-X', '-A', '-t', '-q', '-c'];
   return {
     port,
-    query: (sql) => execFileSync(join(programs, 'psql'), [...to, sql], { env, encoding: 'utf8' }).trim(),
+    query: (sql) =>
+      execFileSync(join(programs, 'psql'), [...to, sql], { env, encoding: 'utf8' }).trim(),
     async stop() {
       child.kill('SIGQUIT');
       await server.exit;

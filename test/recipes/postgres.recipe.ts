@@ -46,7 +46,10 @@ describe('docs/recipes/postgres.md', () => {
 
     await t.test('more calls than connections wait for the pool', async () => {
       const calls = Array.from({ length: 30 }, () => client.call('seats.report', { seconds: 0 }));
-      assert.deepEqual(await Promise.all(calls), Array.from({ length: 30 }, () => 2));
+      assert.deepEqual(
+        await Promise.all(calls),
+        Array.from({ length: 30 }, () => 2),
+      );
       const open = database.query(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'postgres.js'",
       );

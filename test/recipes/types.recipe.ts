@@ -8,24 +8,24 @@ import { ofFrameworks } from '../docs/guide/chapters.ts';
 import { compilerOptions } from '../docs/guide/project.ts';
 import { parseStory } from '../docs/guide/story.ts';
 import { read } from '../docs/pages.ts';
-import { root } from '../files.ts';
+import { folder } from './folder.ts';
 
-const folder = join(root, '.build/recipes/types');
+const typed = join(folder, 'types');
 
 /** Writes the files of all pages, each page into a folder of its own. */
 function writeFiles(): void {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(typed, { recursive: true, force: true });
   for (const page of ofFrameworks) {
     for (const step of parseStory(read(page))) {
       if (step.kind !== 'file') continue;
-      const path = join(folder, basename(page, '.md'), step.name);
+      const path = join(typed, basename(page, '.md'), step.name);
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, step.text);
     }
   }
   const options = { ...compilerOptions, lib: ['es2023', 'dom'], experimentalDecorators: true };
   const tsconfig = { compilerOptions: options, include: ['**/*.ts'] };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
+  writeFileSync(join(typed, 'tsconfig.json'), JSON.stringify(tsconfig));
 }
 
 /** The oldest version takes ten times as long as the newest: each with one way to resolve imports. */
@@ -42,7 +42,7 @@ describe('the files of the recipes with frameworks', () => {
         `--${flag}`,
         value,
       ]);
-      const { code, stdout } = await startNode([compiler?.main ?? '', '-p', folder, ...flags]).exit;
+      const { code, stdout } = await startNode([compiler?.main ?? '', '-p', typed, ...flags]).exit;
       assert.equal(stdout, '');
       assert.equal(code, 0);
     });

@@ -67,8 +67,7 @@ export class Terminal {
     const folder = /^cd (\S+)$/.exec(line)?.[1];
     if (set !== null) {
       this.#env[set[1] as string] = this.#withPorts(set[2] as string).replace(/^'|'$/g, '');
-    }
-    else if (folder !== undefined) this.#folder = join(this.#folder, folder);
+    } else if (folder !== undefined) this.#folder = join(this.#folder, folder);
     else if (listens.test(printed)) await this.#serve(line, printed);
     else await this.#run(line, printed);
   }

@@ -226,9 +226,12 @@ export class RpcApp {
   ): NodeHandler<Request> {
     const auth = toMountAuth<MountedRequest, Request>(options, this.dispatcher, 'nodeHandler');
     this.#startMounted();
-    return this.#mount(auth !== undefined, (http) =>
-      createNodeHandler(this.dispatcher, http, auth),
+    // What it returns while facades load is nobody's to wait for.
+    const handler: (...args: Parameters<NodeHandler>) => unknown = this.#mount(
+      auth !== undefined,
+      (http) => createNodeHandler(this.dispatcher, http, auth),
     );
+    return handler;
   }
 
   /**

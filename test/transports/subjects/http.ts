@@ -173,7 +173,8 @@ export const waysIn: readonly WayIn[] = [
       const app = new Hono();
       const handler = createFetchHandler(service, options);
       app.all('/rpc', ({ req }) => handler(req.raw));
-      return listenWith(getRequestListener(app.fetch));
+      const listener = getRequestListener(app.fetch);
+      return listenWith((request, response) => void listener(request, response));
     },
   },
 ];

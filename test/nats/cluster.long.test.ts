@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { connect } from '@nats-io/transport-node';
 import { createClient } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
@@ -83,6 +84,20 @@ describeNats('a gateway and its members', () => {
     writeFileSync(`${journal.file}.go`, '');
     await held;
     for (const { result } of await Promise.all(calls)) assert.equal(result, calls.length);
+  });
+
+  test('no order to a process is a procedure of its members, or a subject of theirs', async (t) => {
+    const [, front] = await Promise.all([member(t, server.url), gateway(t, server.url)]);
+    await untilReady(front.url);
+    const nats = await connect({ servers: server.url });
+    t.after(() => nats.close());
+    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level']) {
+      for (const method of [name, `rpc.${name}`, `tandem.${name}`]) {
+        const { error } = await call(front.url, method);
+        assert.equal(error?.code, -32601, method);
+        await assert.rejects(nats.request(method, '{}'), /no responders/i);
+      }
+    }
   });
 
   test('bodies and results of megabytes cross, and small calls go beside them', async (t) => {

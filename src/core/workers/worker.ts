@@ -376,8 +376,10 @@ export class PoolWorker {
   #onLoadNotice(notice: LoadNotice): void {
     const { loading } = this;
     if (loading === undefined) return;
-    if (notice.type === 'stage') loading.enter(notice.stage);
-    else loading.stop();
+    if (notice.type === 'stage') {
+      this.threadId = notice.threadId;
+      loading.enter(notice.stage);
+    } else loading.stop();
     // A thread that has failed to load does not end by itself.
     if (loading.isUnwanted) this.thread.kill();
     if (loading.isUnwanted || notice.type === 'stage') return;
@@ -385,7 +387,6 @@ export class PoolWorker {
     const error = notice.type === 'ready' ? loading.verify() : failureOf(notice, loading);
     if (error !== undefined) this.#owner.onLoadFailed(this, error);
     else if (notice.type === 'ready') {
-      this.threadId = notice.threadId;
       this.tid = notice.tid;
       this.#owner.onLoaded(this, notice);
     }

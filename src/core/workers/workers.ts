@@ -239,10 +239,20 @@ export class WorkerSet implements WorkerOwner {
 
   onLate(worker: PoolWorker, doing: string): void {
     const { workers, startTimeoutMs } = this.#options;
-    const few = `only ${this.active.length} of ${workers} workers were ready, `;
-    const ready = this.startup.isReady ? '' : few;
-    const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`;
-    this.onLoadFailed(worker, new Error(message));
+    void this.#frameOf(worker).then((frame) => {
+      // It may have loaded meanwhile, or have ended.
+      if (worker.loading === undefined || !this.#living.has(worker)) return;
+      const few = `only ${this.active.length} of ${workers} workers were ready, `;
+      const ready = this.startup.isReady ? '' : few;
+      const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended${frame}: ${hangHint}`;
+      this.onLoadFailed(worker, new Error(message));
+    });
+  }
+
+  /** Where the code is that holds a thread, for a message; empty: no code of the user holds it, or that is not known. */
+  async #frameOf(worker: PoolWorker): Promise<string> {
+    const seen = (await this.#lookInto(worker)) ?? '';
+    return seen.startsWith('at ') ? `, ${seen.split('\n', 1)[0]}` : '';
   }
 
   onLoadFailed(worker: PoolWorker, error: Error): void {

@@ -11,12 +11,15 @@ export const ofFrameworks: readonly string[] = [
   'docs/recipes/postgres.md',
 ];
 
+/** Recipes of pages: test/client/react.long.test.ts plays them. */
+const ofBrowsers: readonly string[] = ['docs/recipes/react.md'];
+
 /** The pages of the guide and all other recipes: each is a story. */
 export const chapters: readonly string[] = ['guide', 'recipes'].flatMap((folder) =>
   readdirSync(pathOf(`docs/${folder}`))
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
     .map((name) => `docs/${folder}/${name}`)
-    .filter((page) => !ofFrameworks.includes(page)),
+    .filter((page) => !ofFrameworks.includes(page) && !ofBrowsers.includes(page)),
 );
 
 /**

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import type { HeapFile } from '../../../src/core/service/heap-snapshots.ts';
 import type { Answer } from '../../../src/server/supervisor/admin/orders.ts';
 import { Running } from '../../cli/process.ts';
+import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
 import { CompiledCli, service } from './cli.ts';
 import { Load } from './load.ts';
@@ -48,32 +49,36 @@ async function started(t: Parameters<typeof cli.serveFor>[0], ...flags: string[]
 const two = ['--workers', '2', '--spare-workers', '1'];
 
 for (const flags of [['--processes', '2'], ['--no-supervisor']])
-  test(`writes the heap of a worker that is replaced, for this user alone, and loses no call: ${flags.join(' ')}`, async (t) => {
-    const { url, folder, write } = await started(t, ...two, ...flags);
-    const load = new Load(url, 4);
-    const last = flags.length === 2 ? '2' : '1';
-    const { file, error, of } = await write('--process', last);
-    assert.equal(error, undefined);
-    assert.equal(of, Number(last));
-    assert.deepEqual(
-      readdirSync(folder).map((name) => join(folder, name)),
-      [file.path],
-    );
-    assert.equal(statSync(file.path).mode & 0o777, 0o600);
-    const text = readFileSync(file.path, 'utf8');
-    assert.equal(file.bytes, Buffer.byteLength(text));
-    const { snapshot, strings } = JSON.parse(text) as Snapshot;
-    assert.ok(snapshot.meta.node_fields.includes('self_size'));
-    // The module's code, and so the heap of a thread that has loaded it.
-    assert.ok(strings.some((one) => one.includes('untilFile')));
-    // The fresh worker takes the number of the one that has gone, when it has loaded.
-    let again = await write('--process', last, '--worker', String(file.worker));
-    while (again.error?.startsWith('there is no worker'))
-      again = await write('--process', last, '--worker', String(file.worker));
-    assert.equal(again.error, undefined);
-    assert.equal(again.file.worker, file.worker);
-    for (const one of await load.stop()) assert.equal(one.error ?? one.failure, undefined);
-  });
+  test(
+    `writes the heap of a worker that is replaced, for this user alone, and loses no call: ${flags.join(' ')}`,
+    needs(flags.includes('2') ? 'uws' : undefined),
+    async (t) => {
+      const { url, folder, write } = await started(t, ...two, ...flags);
+      const load = new Load(url, 4);
+      const last = flags.length === 2 ? '2' : '1';
+      const { file, error, of } = await write('--process', last);
+      assert.equal(error, undefined);
+      assert.equal(of, Number(last));
+      assert.deepEqual(
+        readdirSync(folder).map((name) => join(folder, name)),
+        [file.path],
+      );
+      assert.equal(statSync(file.path).mode & 0o777, 0o600);
+      const text = readFileSync(file.path, 'utf8');
+      assert.equal(file.bytes, Buffer.byteLength(text));
+      const { snapshot, strings } = JSON.parse(text) as Snapshot;
+      assert.ok(snapshot.meta.node_fields.includes('self_size'));
+      // The module's code, and so the heap of a thread that has loaded it.
+      assert.ok(strings.some((one) => one.includes('untilFile')));
+      // The fresh worker takes the number of the one that has gone, when it has loaded.
+      let again = await write('--process', last, '--worker', String(file.worker));
+      while (again.error?.startsWith('there is no worker'))
+        again = await write('--process', last, '--worker', String(file.worker));
+      assert.equal(again.error, undefined);
+      assert.equal(again.file.worker, file.worker);
+      for (const one of await load.stop()) assert.equal(one.error ?? one.failure, undefined);
+    },
+  );
 
 test('is refused, in one line, and leaves no file', async (t) => {
   const { folder, write } = await started(t, ...two);

@@ -53,7 +53,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   try {
     // Loaded before the modules, so that a tracer provider that a module registers finds it there.
     if (task.options.tracing) runTraced = await loadRunTraced();
-    const onStage = (stage: LoadStage): void => sender.notify({ type: 'stage', stage });
+    const onStage = (stage: LoadStage): void => sender.notify({ type: 'stage', stage, threadId });
     const onBroadcastFailed = (name: string, detail: string): void =>
       sender.notify({ type: 'broadcast-failed', name, detail });
     ({ modules, loaded } = await loadReplica(task, onStage, onBroadcastFailed));

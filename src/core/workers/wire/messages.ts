@@ -98,7 +98,7 @@ export type ResultMessage = [
 
 export type Notice =
   /** What is being loaded. If no further message follows, this step hangs. */
-  | { readonly type: 'stage'; readonly stage: LoadStage }
+  | { readonly type: 'stage'; readonly stage: LoadStage; readonly threadId: number }
   | {
       readonly type: 'ready';
       readonly threadId: number;
@@ -190,7 +190,8 @@ type Fields = { readonly [Name in string]?: unknown };
 const integer = Number.isSafeInteger;
 
 const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
-  stage: ({ stage }) =>
+  stage: ({ stage, threadId }) =>
+    integer(threadId) &&
     isObject(stage) &&
     (stage.step === 'import' || stage.step === 'setup' || stage.step === 'replay') &&
     isText(stage.module),

@@ -1,5 +1,5 @@
 /**
- * `npm run docs:screenshots`: pictures of the console for docs/console.md and the README, six views in light and in dark
+ * `npm run docs:screenshots`: pictures of the console for docs/console.md, seven views in light and in dark
  * colours, into docs/console. They show a service under load: the shop of the console's tests.
  */
 import { mkdirSync } from 'node:fs';
@@ -21,6 +21,8 @@ interface View {
   readonly hash: string;
   readonly height: number;
   readonly prepare: (page: Page) => Promise<void>;
+  /** The heading of the section that is shown; left out: the whole page. */
+  readonly section?: string;
 }
 
 function control(page: Page, name: string) {
@@ -37,6 +39,18 @@ const views: readonly View[] = [
     height: 1120,
     prepare: async (page) => {
       await page.waitForTimeout(gatherMs);
+    },
+  },
+  {
+    name: 'profile',
+    hash: '#/live',
+    height: 1180,
+    section: 'Profile',
+    prepare: async (page) => {
+      await page.getByRole('spinbutton', { name: 'Seconds' }).fill('5');
+      await page.getByRole('button', { name: 'Take a profile' }).click();
+      const graph = page.getByRole('application', { name: /^Flame graph/ });
+      await graph.waitFor();
     },
   },
   {
@@ -136,7 +150,10 @@ async function shoot(browser: Browser, url: string, view: View, scheme: 'light' 
   page.setDefaultTimeout(60_000);
   await page.goto(url + view.hash);
   await view.prepare(page);
-  const picture = await page.screenshot();
+  const heading = page.getByRole('heading', { name: view.section ?? '' });
+  const shown =
+    view.section === undefined ? page : page.locator('section').filter({ has: heading }).last();
+  const picture = await shown.screenshot();
   await context.close();
   const file = join(folder, `${view.name}-${scheme}.png`);
   const { size } = await sharp(picture).png({ palette: true, effort: 10 }).toFile(file);
@@ -175,6 +192,12 @@ try {
     if (wanted.length > 0 && !wanted.includes(view.name)) continue;
     const url = view.name === 'refused' ? urls.guarded : urls.open;
     if (url === undefined) throw new Error('the console is not built: npm run build:console');
+    // A process takes one profile at a time.
+    if (view.name === 'profile') {
+      await shoot(browser, url, view, 'light');
+      await shoot(browser, url, view, 'dark');
+      continue;
+    }
     await Promise.all(
       (['light', 'dark'] as const).map((scheme) => shoot(browser, url, view, scheme)),
     );

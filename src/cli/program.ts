@@ -4,7 +4,7 @@ import { type OptionName, optionNames } from '../core/config/config.ts';
 import { table } from '../core/config/table.ts';
 import { fail, onOutputLost, printFailure } from './exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from './options.ts';
-import { addLogLevel, addProfile, addRecycle, addStack } from './tools/admin-commands.ts';
+import { addHeap, addLogLevel, addProfile, addRecycle, addStack } from './tools/admin-commands.ts';
 import {
   addCall,
   addCodegen,
@@ -72,6 +72,7 @@ function createProgram(command: string): Command {
   addProfile(program);
   addLogLevel(program);
   addRecycle(program);
+  addHeap(program);
   addInit(program, version);
   addCompletion(program);
   return program;

@@ -69,7 +69,7 @@ async function listenForOrders(
   log: OwnLog,
 ): Promise<AdminSocket> {
   const { AdminSocket } = await import('../server/supervisor/admin/admin-socket.ts');
-  const { carryOut } = await import('../server/supervisor/admin/orders.ts');
+  const { carryOut, refusalOf } = await import('../server/supervisor/admin/orders.ts');
   const operated = {
     dispatcher,
     guard,
@@ -77,7 +77,11 @@ async function listenForOrders(
     profile: profilerOf(dispatcher),
   };
   return AdminSocket.listen(path, log, async function* (order, left) {
-    yield { process: 1, pid: process.pid, ...(await carryOut(operated, order, left)) };
+    yield refusalOf(order, 1) ?? {
+      process: 1,
+      pid: process.pid,
+      ...(await carryOut(operated, order, left)),
+    };
   });
 }
 

@@ -35,6 +35,7 @@ describe('defaults', () => {
       processes: 1,
       supervisor: true,
       adminSocket: '',
+      heapDir: '',
       maxZombies: 8,
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,

@@ -130,6 +130,18 @@ describe('a reload that hangs', () => {
     assert.match(refusal, /startTimeoutMs/);
     assert.deepEqual(await served.versions(), [1, 1, 1]);
   });
+
+  test('of code that loops while it is imported, the line names the place', async (t) => {
+    const served = new EditedModule(t, { startTimeoutMs: 10_000 });
+    await served.dispatcher.ready();
+    served.edit(2, 'function countForEver() { for (;;); } countForEver();');
+    const refusal = (await served.refusal()) ?? '';
+    assert.match(
+      refusal,
+      /loading .*served\.mjs had not ended, at countForEver \(file:.*served\.mjs:\d+:\d+\): /,
+    );
+    assert.deepEqual(await served.versions(), [1, 1, 1]);
+  });
 });
 
 describe('close()', () => {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { connect } from '@nats-io/transport-node';
 import { createClient } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
+import { Journal } from '../service/journal.ts';
 import { until } from '../turns.ts';
 import { call, gateway, member, post, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
@@ -51,6 +55,49 @@ describeNats('a gateway and its members', () => {
     assert.equal(remote?.members, 1);
     const metrics = (await front.app.dispatcher.metrics?.text()) ?? '';
     assert.match(metrics, /tandem_calls_total\{procedure="who",code="0",place="remote"\} [1-9]/);
+  });
+
+  test('a member gathers calls of a batch procedure that came by several gateways', async (t) => {
+    const modules = ['procedures.ts', 'batches.ts'].map((name) =>
+      moduleUrl(`test/fixtures/service/${name}`),
+    );
+    const journal = new Journal();
+    const nats = { servers: server.url, role: 'member' as const };
+    const [one, ...fronts] = await Promise.all([
+      serve(t, { modules, nats, workers: 1, spareWorkers: 0 }),
+      gateway(t, server.url),
+      gateway(t, server.url),
+    ]);
+    t.after(() => {
+      rmSync(`${journal.file}.go`, { force: true });
+      journal.remove();
+    });
+    for (const front of fronts) await untilReady(front.url);
+    const params = { file: journal.file, text: 'x' };
+    const held = one.app.dispatcher.dispatch({ method: 'hold', params, id: 'held' });
+    await until(() => journal.lines().length > 0);
+    const calls = fronts.flatMap(({ url }) => [
+      call(url, 'read', params),
+      call(url, 'read', params),
+    ]);
+    await until(() => one.app.dispatcher.stats().pool?.queued === calls.length);
+    writeFileSync(`${journal.file}.go`, '');
+    await held;
+    for (const { result } of await Promise.all(calls)) assert.equal(result, calls.length);
+  });
+
+  test('no order to a process is a procedure of its members, or a subject of theirs', async (t) => {
+    const [, front] = await Promise.all([member(t, server.url), gateway(t, server.url)]);
+    await untilReady(front.url);
+    const nats = await connect({ servers: server.url });
+    t.after(() => nats.close());
+    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level']) {
+      for (const method of [name, `rpc.${name}`, `tandem.${name}`]) {
+        const { error } = await call(front.url, method);
+        assert.equal(error?.code, -32601, method);
+        await assert.rejects(nats.request(method, '{}'), /no responders/i);
+      }
+    }
   });
 
   test('bodies and results of megabytes cross, and small calls go beside them', async (t) => {

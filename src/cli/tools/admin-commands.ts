@@ -36,6 +36,22 @@ Examples:
   tandem profile --seconds 30 --interval-ms 1 --out profiles --admin-socket /run/shop/admin.sock
 `;
 
+const heapExamples = `
+The service must have been started with --heap-dir too. The worker with the largest heap ends its calls, writes the snapshot, and is
+replaced; no call is lost. It takes about 0.1 s and 14 MB of memory for each MB of the heap. Chrome DevTools opens the file.
+
+Examples:
+  tandem serve ./procedures.ts --admin-socket /run/shop/admin.sock --heap-dir /var/lib/shop
+  tandem heap --admin-socket /run/shop/admin.sock
+  tandem heap --process 2 --group models --worker 1 --admin-socket /run/shop/admin.sock
+`;
+
+interface HeapFlags {
+  readonly process?: number;
+  readonly group?: string;
+  readonly worker?: number;
+}
+
 interface ProfileFlags {
   readonly seconds?: number;
   readonly intervalMs?: number;
@@ -132,5 +148,22 @@ export function addRecycle(program: Command): void {
   addOrder(command, recycleExamples, async (path, asJson) => {
     const { recycle } = await import('./admin.ts');
     await recycle(path, asJson);
+  });
+}
+
+export function addHeap(program: Command): void {
+  const command = program
+    .command('heap')
+    .summary('write a snapshot of the heap of a worker')
+    .description(
+      'Has one worker of a running service write a snapshot of its heap, into the folder of the option --heap-dir of the service.',
+    )
+    .option('--process <number>', 'which process of the service (default: 1)', toNumber)
+    .option('--group <name>', 'a worker of this group')
+    .option('--worker <number>', 'which worker, as in the metrics and in tandem stack', toNumber);
+  addOrder(command, heapExamples, async (path, asJson) => {
+    const { process = 1, group, worker } = command.opts<HeapFlags>();
+    const { heap } = await import('./admin.ts');
+    await heap(path, { process, group, worker }, asJson);
   });
 }

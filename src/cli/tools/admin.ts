@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import type { HeapFile } from '../../core/service/heap-snapshots.ts';
 import { codeOf } from '../../server/http/edge/http-server.ts';
 import type { Answer, Order, Stacks } from '../../server/supervisor/admin/orders.ts';
 import { printAndExit } from '../exit.ts';
@@ -21,6 +22,22 @@ export async function recycle(path: SocketPath, asJson: boolean): Promise<void> 
   await print(answers, asJson, (answer) => {
     const { workers } = answer as { readonly workers: number };
     return [`${workers} workers are being replaced, one after another`];
+  });
+}
+
+type HeapOrder = Extract<Order, { readonly order: 'heap' }>;
+
+/** `tandem heap` */
+export async function heap(
+  path: SocketPath,
+  order: Omit<HeapOrder, 'order'>,
+  asJson: boolean,
+): Promise<void> {
+  const answers = await ask(path, { order: 'heap', ...order });
+  await print(answers, asJson, (answer) => {
+    const { path: file, bytes, worker, group } = answer as HeapFile;
+    const who = group === undefined ? '' : ` of group ${group}`;
+    return [`${file}: ${Math.round(bytes / 1024 ** 2)} MB, the heap of worker ${worker}${who}`];
   });
 }
 
@@ -60,10 +77,11 @@ function stackText({ main, workers }: Stacks): string[] {
   return [
     'main thread',
     ...indented(main),
-    ...workers.flatMap(({ threadId, group, running, inFlight, stack: frames }) => {
+    ...workers.flatMap(({ worker, threadId, group, running, inFlight, stack: frames }) => {
       const facts = [
-        `worker ${threadId}`,
+        `worker ${worker}`,
         ...(group === undefined ? [] : [`group ${group}`]),
+        `thread ${threadId}`,
         ...(running === undefined ? [] : [`${running.procedure} for ${running.ms} ms`]),
         `${inFlight} in flight`,
       ];

@@ -109,10 +109,10 @@ export function textOrNone(placeholder: string, allowed: string, shape: RegExp):
 }
 
 /** The path of a file. The empty text and the word `none` mean no file. */
-export function file(): Kind<string> {
+export function file(what: 'file' | 'folder' = 'file'): Kind<string> {
   return {
-    placeholder: 'file',
-    allowed: 'the path of a file, or none',
+    placeholder: what,
+    allowed: `the path of a ${what}, or none`,
     repeatable: false,
     fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
     check: (value) => (typeof value === 'string' && !/\p{Cc}/u.test(value) ? value : undefined),

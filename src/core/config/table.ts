@@ -244,8 +244,14 @@ export const table = {
     kind: file(),
     fallback: '',
     about:
-      'Unix socket by which tandem stack, profile, log-level and recycle reach a running service: its path, of at most 93 bytes; tandem serve only',
+      'Unix socket by which tandem stack, profile, heap, log-level and recycle reach a running service: its path, of at most 93 bytes; tandem serve only',
     reason: 'who can open it gives orders; its mode is 600, and without the option there is none',
+  }),
+  heapDir: processOption({
+    kind: file('folder'),
+    fallback: '',
+    about: 'Folder in which tandem heap has workers write snapshots of their heaps, with mode 600',
+    reason: 'a snapshot holds all params and secrets, so without the option there is none',
   }),
   maxZombies: processOption({
     kind: integer({ min: 1, max: 1_000_000, orZero: true }),

@@ -124,6 +124,8 @@ export interface WorkerStats {
 
 /** What a worker does now. */
 export interface WorkerStack {
+  /** Its number in its group, as in the metrics and in the names of threads. */
+  readonly worker: number;
   readonly threadId: number;
   /** undefined: a worker of the procedures without a group. */
   readonly group: string | undefined;

@@ -25,7 +25,7 @@ import {
 import type { Reply } from '../protocol/reply.ts';
 import type { Overrun } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
-import type { PoolWorker } from './worker.ts';
+import type { HeapSnapshot, PoolWorker } from './worker.ts';
 import { WorkerSet } from './workers.ts';
 
 /** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
@@ -96,10 +96,10 @@ export class Pool extends QueuedExecutor {
     express?.calls.flush();
   }
 
-  #noteAffinity({ procedure, seat, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
+  #noteAffinity({ procedure, home, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
     // Calls in order of a request go together, to any worker.
     if (calls.length > 1) return;
-    const outcome: AffinityOutcome = seat === -1 ? 'none' : worker.seat === seat ? 'hit' : 'steal';
+    const outcome: AffinityOutcome = home === -1 ? 'none' : worker.home === home ? 'hit' : 'steal';
     const { observer } = this.ending;
     observer?.onAffinity?.(procedure.name, this.place, outcome, clockMs() - arrivedAt);
   }
@@ -187,6 +187,12 @@ export class Pool extends QueuedExecutor {
     const count = this.workers.dismiss();
     this.#sweep.wake();
     return count;
+  }
+
+  /** See {@link WorkerSet.dismissForHeap}. */
+  retireForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
+    this.workers.dismissForHeap(worker, heap);
+    this.#sweep.wake();
   }
 
   stats(): PoolStats {

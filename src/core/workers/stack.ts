@@ -1,7 +1,8 @@
-import type { InspectorNotification, NodeWorker } from 'node:inspector';
+import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../base/clock.ts';
-import { startTimer } from '../base/timer.ts';
+import { isDoneWithin } from '../base/timer.ts';
 import { framesOf, isOwnFile } from '../modules/module-url.ts';
+import { type InspectedThread, InspectedThreads } from './inspected-threads.ts';
 import { timesOf } from './seats.ts';
 
 /** A thread that is asked what it does. */
@@ -37,6 +38,8 @@ export const stackExpression = `(() => {
   finally { Object.assign(Error, { stackTraceLimit, prepareStackTrace }); }
 })()`;
 
+const evaluation = { expression: stackExpression, returnByValue: true, silent: true };
+
 /** Lines of the answer before the frames of the thread's own code: the Error's name, and two frames of the expression. */
 export const expressionLines = 3;
 
@@ -60,79 +63,34 @@ export async function lookInto<Thread extends AskedThread>(
   threads: readonly Thread[],
   limitMs: number,
 ): Promise<Map<Thread, Sight>> {
-  // Few services ever need it.
-  const { Session } = await import('node:inspector');
-  const session = new Session();
-  session.connect();
-  const post = (method: string, params: object): void => {
-    // The callback takes the error of a thread that has ended meanwhile.
-    session.post(method, params, () => {});
-  };
+  const inspected = await InspectedThreads.connect(threads.map(({ threadId }) => threadId));
   const sights = new Map<Thread, Sight>();
-  /** The threads that have not answered yet, by their sessions. */
-  const asked = new Map<string, Asked<Thread>>();
+  /** The threads that have not answered yet. */
+  const asked = new Set<Asked<Thread>>();
+  const ask = async (one: InspectedThread, from: Asked<Thread>): Promise<void> => {
+    asked.add(from);
+    try {
+      let sight: Sight | undefined;
+      while (sight === undefined) {
+        sight = from.read(await one.ask('Runtime.evaluate', evaluation));
+        if (sight === undefined) await pause(askAgainMs);
+      }
+      sights.set(from.thread, sight);
+    } catch {
+      // It has ended, or the time for answers has.
+    }
+    asked.delete(from);
+  };
   const began = clockMs();
-  await new Promise<void>((resolve) => {
-    const timer = startTimer(limitMs, resolve);
-    let hasAll = false;
-    const finish = (): void => {
-      if (!hasAll || asked.size > 0) return;
-      clearTimeout(timer);
-      resolve();
-    };
-    const ask = (sessionId: string): void => {
-      const params = { expression: stackExpression, returnByValue: true, silent: true };
-      const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params });
-      post('NodeWorker.sendMessageToWorker', { sessionId, message });
-    };
-    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
-      const { sessionId, workerInfo } = params;
-      // The title begins with the number of the thread. A name may follow.
-      const thread = threads.find(({ threadId }) =>
-        workerInfo.title.startsWith(`[worker ${threadId}]`),
-      );
-      if (thread === undefined) {
-        post('NodeWorker.detach', { sessionId });
-        return;
-      }
-      asked.set(sessionId, new Asked(thread));
-      ask(sessionId);
-    });
-    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) => {
-      const { sessionId, message } = params;
-      const one = asked.get(sessionId);
-      if (one === undefined) return;
-      const sight = one.read(message);
-      if (sight === undefined) {
-        setTimeout(() => asked.has(sessionId) && ask(sessionId), askAgainMs);
-        return;
-      }
-      sights.set(one.thread, sight);
-      asked.delete(sessionId);
-      post('NodeWorker.detach', { sessionId });
-      finish();
-    });
-    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) => {
-      asked.delete(params.sessionId);
-      finish();
-    });
-    // Its answer comes after those of all threads.
-    session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => {
-      hasAll = true;
-      finish();
-    });
+  const answers = inspected.workers.map((one) => {
+    const thread = threads.find(({ threadId }) => threadId === one.threadId) as Thread;
+    return ask(one, new Asked(thread));
   });
-  for (const [sessionId, one] of asked) {
-    sights.set(one.thread, one.withoutAnswer(clockMs() - began));
-    post('NodeWorker.detach', { sessionId });
-  }
-  session.disconnect();
+  await isDoneWithin(Promise.all(answers), limitMs);
+  for (const from of asked) sights.set(from.thread, from.withoutAnswer(clockMs() - began));
+  inspected.disconnect();
   return sights;
 }
-
-type Attached = InspectorNotification<NodeWorker.AttachedToWorkerEventDataType>;
-type Received = InspectorNotification<NodeWorker.ReceivedMessageFromWorkerEventDataType>;
-type Detached = InspectorNotification<NodeWorker.DetachedFromWorkerEventDataType>;
 
 /** A thread that was asked and has not said enough yet. */
 class Asked<Thread extends AskedThread> {
@@ -148,8 +106,8 @@ class Asked<Thread extends AskedThread> {
   }
 
   /** @returns undefined: it is to be asked again */
-  read(message: string): Sight | undefined {
-    const stack = ownStack(textOf(message));
+  read(answer: string): Sight | undefined {
+    const stack = ownStack(textOf(answer));
     if (stack !== '') return { in: 'code', stack };
     if (this.thread.idleMs > this.#idleMs) return { in: 'nothing' };
     return ++this.#asks > mostAsks ? { in: 'microtasks' } : undefined;
@@ -167,9 +125,9 @@ class Asked<Thread extends AskedThread> {
   }
 }
 
-function textOf(message: string): string {
-  const { result } = JSON.parse(message) as { result?: { result?: { value?: unknown } } };
-  const value = result?.result?.value;
+function textOf(answer: string): string {
+  const { result } = JSON.parse(answer) as { readonly result?: { readonly value?: unknown } };
+  const value = result?.value;
   // The thread may have replaced Error.
   return typeof value === 'string' ? value.slice(0, longestStack) : '';
 }

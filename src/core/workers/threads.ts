@@ -112,8 +112,8 @@ export class WorkerThreads {
       if (message === undefined) worker.onUnreadable();
       else if (Array.isArray(message)) worker.onResult(...message);
       else {
-        if (message.type === 'ready') {
-          thread = this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
+        if (message.type === 'ready' || message.type === 'stage') {
+          thread ??= this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
         }
         worker.onNotice(message);
       }

@@ -73,10 +73,12 @@ export class PoolWorker {
   isRetiring = false;
   /** Whether it is to be replaced by a fresh one, however old it is. */
   isDismissed = false;
+  /** The snapshot of its heap that it is to write when it retires. */
+  heap: HeapSnapshot | undefined;
   /** Whether it takes short calls alone, and waits for a place that becomes free. */
   isSpare = false;
-  /** Its place in the pool, from 0: a worker that replaces another one gets the place of that one. -1: it is a spare. */
-  seat = -1;
+  /** Of which keys it is the home, by number, from 0: a worker that replaces another one gets the home of that one. -1: it is a spare. */
+  home = -1;
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;
@@ -314,6 +316,9 @@ export class PoolWorker {
       case 'broken':
         this.#owner.onBroken(this, notice.detail);
         break;
+      case 'heap':
+        this.heap?.end(notice.error);
+        break;
       case 'retired':
         if (this.isRetiring) this.#owner.onRetired(this);
         break;
@@ -328,6 +333,7 @@ export class PoolWorker {
   }
 
   onEnd(exit: ThreadExit): void {
+    this.heap?.end('the worker ended before it had written it');
     const { loading } = this;
     loading?.stop();
     this.loading = undefined;
@@ -370,8 +376,10 @@ export class PoolWorker {
   #onLoadNotice(notice: LoadNotice): void {
     const { loading } = this;
     if (loading === undefined) return;
-    if (notice.type === 'stage') loading.enter(notice.stage);
-    else loading.stop();
+    if (notice.type === 'stage') {
+      this.threadId = notice.threadId;
+      loading.enter(notice.stage);
+    } else loading.stop();
     // A thread that has failed to load does not end by itself.
     if (loading.isUnwanted) this.thread.kill();
     if (loading.isUnwanted || notice.type === 'stage') return;
@@ -379,7 +387,6 @@ export class PoolWorker {
     const error = notice.type === 'ready' ? loading.verify() : failureOf(notice, loading);
     if (error !== undefined) this.#owner.onLoadFailed(this, error);
     else if (notice.type === 'ready') {
-      this.threadId = notice.threadId;
       this.tid = notice.tid;
       this.#owner.onLoaded(this, notice);
     }
@@ -504,6 +511,26 @@ export class ChangedFileError extends Error {
     const why = failure === undefined ? '' : ` (${failure})`;
     super(`${file} has changed since it was loaded: reload the modules, or put it back${why}`);
     this.file = file;
+  }
+}
+
+/** A snapshot of a worker's heap. */
+export class HeapSnapshot {
+  readonly file: string;
+  /** Resolves when the file is written; rejects with one line if it is not. */
+  readonly written: Promise<void>;
+  #end!: (error: string | undefined) => void;
+
+  constructor(file: string) {
+    this.file = file;
+    this.written = new Promise((resolve, reject) => {
+      this.#end = (error) => (error === undefined ? resolve() : reject(new Error(error)));
+    });
+  }
+
+  /** Idempotent. @param error one line; undefined: the file is written */
+  end(error: string | undefined): void {
+    this.#end(error);
   }
 }
 

@@ -12,6 +12,7 @@ import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
 import {
   ChangedFileError,
+  type HeapSnapshot,
   Loading,
   PoolWorker,
   type ReadyNotice,
@@ -21,8 +22,8 @@ import {
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
-/** A retiring worker whose teardown takes longer is ended all the same, milliseconds. */
-const longestTeardownMs = 10_000;
+/** A retiring worker whose teardown, or whose snapshot of its heap, takes longer is ended all the same, milliseconds. */
+const [longestTeardownMs, longestSnapshotMs] = [10_000, 600_000];
 
 const highestNiceness = 19;
 
@@ -180,6 +181,12 @@ export class WorkerSet implements WorkerOwner {
     return this.all.length;
   }
 
+  /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
+  dismissForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
+    worker.isDismissed = true;
+    worker.heap = heap;
+  }
+
   /**
    * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
    * then. Returns whether a worker is being replaced.
@@ -190,8 +197,10 @@ export class WorkerSet implements WorkerOwner {
     const worker = this.#retiring;
     if (worker === undefined) return this.all.some(({ isDismissed }) => isDismissed);
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
-      worker.thread.post({ type: 'retire' });
-      this.#teardown = setTimeout(() => this.onRetired(worker), longestTeardownMs).unref();
+      const { heap } = worker;
+      worker.thread.post({ type: 'retire', heapFile: heap?.file });
+      const limitMs = longestTeardownMs + (heap === undefined ? 0 : longestSnapshotMs);
+      this.#teardown = setTimeout(() => this.onRetired(worker), limitMs).unref();
     }
     return true;
   }
@@ -230,10 +239,20 @@ export class WorkerSet implements WorkerOwner {
 
   onLate(worker: PoolWorker, doing: string): void {
     const { workers, startTimeoutMs } = this.#options;
-    const few = `only ${this.active.length} of ${workers} workers were ready, `;
-    const ready = this.startup.isReady ? '' : few;
-    const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`;
-    this.onLoadFailed(worker, new Error(message));
+    void this.#frameOf(worker).then((frame) => {
+      // It may have loaded meanwhile, or have ended.
+      if (worker.loading === undefined || !this.#living.has(worker)) return;
+      const few = `only ${this.active.length} of ${workers} workers were ready, `;
+      const ready = this.startup.isReady ? '' : few;
+      const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended${frame}: ${hangHint}`;
+      this.onLoadFailed(worker, new Error(message));
+    });
+  }
+
+  /** Where the code is that holds a thread, for a message; empty: no code of the user holds it, or that is not known. */
+  async #frameOf(worker: PoolWorker): Promise<string> {
+    const seen = (await this.#lookInto(worker)) ?? '';
+    return seen.startsWith('at ') ? `, ${seen.split('\n', 1)[0]}` : '';
   }
 
   onLoadFailed(worker: PoolWorker, error: Error): void {
@@ -352,7 +371,7 @@ export class WorkerSet implements WorkerOwner {
     for (const worker of joining) {
       removeFrom(this.#spares, worker);
       worker.isSpare = false;
-      worker.seat = this.#freeSeat();
+      worker.home = this.#freeHome();
       this.active.push(worker);
     }
     if (joining.length > 0) this.onCapacity();
@@ -360,11 +379,11 @@ export class WorkerSet implements WorkerOwner {
   }
 
   /** A worker that retires takes no calls: its place is free. */
-  #freeSeat(): number {
-    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ seat }) => seat));
-    let seat = 0;
-    while (taken.has(seat)) seat++;
-    return seat;
+  #freeHome(): number {
+    const taken = new Set(this.active.filter((one) => !one.isRetiring).map(({ home }) => home));
+    let home = 0;
+    while (taken.has(home)) home++;
+    return home;
   }
 
   /** Takes a worker out of the set, if it is there. A spare takes its place. */
@@ -381,9 +400,9 @@ export class WorkerSet implements WorkerOwner {
 
   #retireNext(): PoolWorker | undefined {
     // A spare grows old only by the short calls that it takes.
-    const worker = this.all.find(
-      (one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld,
-    );
+    const worker =
+      this.all.find(({ heap }) => heap !== undefined) ??
+      this.all.find((one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld);
     if (worker === undefined) return undefined;
     // All are dismissed at once: the next one leaves when the replacement of the one before serves. There may be none.
     if (worker.isDismissed && (this.loading.length > 0 || this.#restarts.size > 0))

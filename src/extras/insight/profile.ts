@@ -10,9 +10,9 @@ import {
   placeHandlers,
   sourcesOf,
 } from '../../core/workers/code-places.ts';
+import { type InspectedThread, InspectedThreads } from '../../core/workers/inspected-threads.ts';
 import type { Profile, ThreadProfile } from './analysis.ts';
 import { filePlacesIn, inSources, scriptPlaceKey } from './profile-text.ts';
-import { type InspectedThread, InspectedThreads } from './threads.ts';
 
 /** What is asked for. */
 export interface ProfileOrder {

@@ -6,7 +6,7 @@ import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
 import { freePorts } from '../http/edge/http-server.ts';
-import type { Answer, Order } from './admin/orders.ts';
+import { type Answer, type Order, refusalOf } from './admin/orders.ts';
 import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 import { Tally } from './tally.ts';
@@ -76,9 +76,13 @@ export class Supervisor {
     await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
   }
 
-  /** Has each process carry out an order of the admin socket, all at the same time. */
+  /** Has each process carry out an order of the admin socket, all at the same time; or the one that the order names. */
   async *order(order: Order, left: AbortSignal): AsyncGenerator<Answer> {
-    const answers = this.#slots.flatMap((slot) => slot.order(order, left));
+    const refusal = refusalOf(order, this.#slots.length);
+    if (refusal !== undefined) yield refusal;
+    const slots =
+      'process' in order ? this.#slots.slice(order.process - 1, order.process) : this.#slots;
+    const answers = slots.flatMap((slot) => slot.order(order, left));
     for (const answer of answers) yield await answer;
   }
 

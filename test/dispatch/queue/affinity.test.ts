@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, cancelled, unparsed } from '../../../src/core/dispatch/call.ts';
-import {
-  keyOfParam,
-  type SeatedWorker,
-  seatOf,
-} from '../../../src/core/dispatch/queue/affinity.ts';
+import { type HomeWorker, homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
 import {
   QueuedExecutor,
@@ -22,15 +18,15 @@ import { cases, seed } from '../../seed.ts';
 
 test('rendezvous hashing spreads keys evenly, and a further worker takes keys only for itself', () => {
   const keys = Array.from({ length: 4000 }, (_, n) => `doc-${n}`);
-  for (const seats of [1, 2, 3, 8]) {
-    const counts = Array<number>(seats).fill(0);
+  for (const homes of [1, 2, 3, 8]) {
+    const counts = Array<number>(homes).fill(0);
     for (const key of keys) {
-      const seat = seatOf(key, seats);
-      counts[seat] = (counts[seat] as number) + 1;
-      const next = seatOf(key, seats + 1);
-      assert.ok(next === seat || next === seats, `${key} moved from ${seat} to ${next}`);
+      const home = homeOf(key, homes);
+      counts[home] = (counts[home] as number) + 1;
+      const next = homeOf(key, homes + 1);
+      assert.ok(next === home || next === homes, `${key} moved from ${home} to ${next}`);
     }
-    for (const count of counts) assert.ok(Math.abs(count * seats - 4000) < 4000 / 5, counts.join());
+    for (const count of counts) assert.ok(Math.abs(count * homes - 4000) < 4000 / 5, counts.join());
   }
 });
 
@@ -102,14 +98,14 @@ router.rpc({ name: 'two', params, affinity: 'docId', maxConcurrency: 2 }, () => 
 router.rpc({ name: 'plain' }, () => 1);
 
 /** A worker that keeps what it is sent until the test ends it. */
-class Worker implements SeatedWorker {
-  readonly seat: number;
+class Worker implements HomeWorker {
+  readonly home: number;
   readonly streamCount = 0;
   readonly isHeldByLong = false;
   readonly groups: CallGroup[] = [];
 
-  constructor(seat: number) {
-    this.seat = seat;
+  constructor(home: number) {
+    this.home = home;
   }
 
   get loadUs(): number {
@@ -129,7 +125,7 @@ class Worker implements SeatedWorker {
 class Simulated extends QueuedExecutor {
   readonly workers: readonly Worker[];
   /** What went to a worker, in this order. */
-  sent: { readonly group: CallGroup; readonly seat: number }[] = [];
+  sent: { readonly group: CallGroup; readonly home: number }[] = [];
   readonly isIdle = false;
   readonly inFlight = 0;
   protected readonly isAnswered = true;
@@ -138,7 +134,7 @@ class Simulated extends QueuedExecutor {
     const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
     const limits = { maxQueue: 100_000, maxQueueMs: 600_000, shares, workers };
     super('worker', limits, 1000, undefined);
-    this.workers = Array.from({ length: workers }, (_, seat) => new Worker(seat));
+    this.workers = Array.from({ length: workers }, (_, home) => new Worker(home));
   }
 
   send(waiting: WaitingGroups): void {
@@ -150,7 +146,7 @@ class Simulated extends QueuedExecutor {
       waiting.take(group, 0);
       worker.groups.push(group);
       group.sendTo({ send: () => 'sent' });
-      this.sent.push({ group, seat: worker.seat });
+      this.sent.push({ group, home: worker.home });
     }
   }
 
@@ -159,13 +155,13 @@ class Simulated extends QueuedExecutor {
   }
 
   /** A worker has ended the call that it got first. */
-  end(seat: number): void {
-    this.workers[seat]?.groups.shift()?.calls[0]?.answer('{}', 0, 1000);
+  end(home: number): void {
+    this.workers[home]?.groups.shift()?.calls[0]?.answer('{}', 0, 1000);
   }
 
   /** The worker is lost: what it had waits again. */
-  lose(seat: number): void {
-    const groups = this.workers[seat]?.groups.splice(0) ?? [];
+  lose(home: number): void {
+    const groups = this.workers[home]?.groups.splice(0) ?? [];
     for (const group of groups) group.takeBack(0);
     this.sent = this.sent.filter(({ group }) => !groups.includes(group));
     this.waiting.addBack(groups);
@@ -206,8 +202,8 @@ type Step =
   | { readonly lose: number }
   | { readonly leave: number };
 
-const seats = 3;
-const worker = fc.nat({ max: seats - 1 });
+const homes = 3;
+const worker = fc.nat({ max: homes - 1 });
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
@@ -227,7 +223,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 test('calls with affinity and others: nothing is lost, and no worker idles while a call waits that may run', async () => {
   const property = fc.asyncProperty(steps, async (plan) => {
-    const executor = new Simulated(seats);
+    const executor = new Simulated(homes);
     const made: Call[] = [];
     const replies: Promise<unknown>[] = [];
     for (const step of plan) {
@@ -251,7 +247,7 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
     }
     for (let round = 0; executor.workers.some(({ groups }) => groups.length > 0); round++) {
       assert.ok(round < 1000);
-      for (let seat = 0; seat < seats; seat++) executor.end(seat);
+      for (let home = 0; home < homes; home++) executor.end(home);
       executor.flush();
     }
     assert.equal(executor.left, 0);
@@ -265,8 +261,8 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
 });
 
 /** The keys 0, 1, ... whose worker of two has this number. */
-const keysOf = (seat: number): number[] =>
-  Array.from({ length: 40 }, (_, key) => key).filter((key) => seatOf(String(key), 2) === seat);
+const keysOf = (home: number): number[] =>
+  Array.from({ length: 40 }, (_, key) => key).filter((key) => homeOf(String(key), 2) === home);
 
 test('a worker takes the calls of its keys, and of other keys once it has none of its own', () => {
   const executor = new Simulated(2);
@@ -280,9 +276,9 @@ test('a worker takes the calls of its keys, and of other keys once it has none o
     executor.end(n % 2);
     executor.flush();
   }
-  const seen = executor.sent.map(({ group, seat }) => {
+  const seen = executor.sent.map(({ group, home }) => {
     const key = (group.calls[0]?.call.params as { docId: number } | undefined)?.docId;
-    return `${key === mine ? 'mine' : 'theirs'} ${seat}`;
+    return `${key === mine ? 'mine' : 'theirs'} ${home}`;
   });
   assert.deepEqual(seen, ['mine 0', 'theirs 1', 'mine 0', 'mine 1', 'mine 0', 'mine 1']);
 });

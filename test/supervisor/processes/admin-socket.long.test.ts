@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Answer, Stacks } from '../../../src/server/supervisor/admin/orders.ts';
 import { Running } from '../../cli/process.ts';
+import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
 import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { ask, Load, pids, where } from './load.ts';
@@ -157,7 +158,7 @@ describe('the socket', () => {
     const [ready] = await logged(server, /^ready$/);
     const metrics = new URL(String(ready?.metricsUrl)).origin;
     assert.notEqual(metrics, new URL(url).origin);
-    for (const name of ['stack', 'recycle', 'log-level', 'logLevel', 'order']) {
+    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level', 'logLevel', 'order']) {
       for (const method of [name, `rpc.${name}`]) {
         const { body } = (await ask(url, { id: 1, method })) as {
           body: { error: { code: number } };
@@ -178,7 +179,7 @@ describe('the socket', () => {
       },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     });
-    assert.doesNotMatch(await list.text(), /"name":"(?:stack|recycle|log)/);
+    assert.doesNotMatch(await list.text(), /"name":"(?:stack|heap|profile|recycle|log)/);
   });
 });
 
@@ -204,26 +205,30 @@ describe('the commands', () => {
     }
   });
 
-  test('stack shows every thread of every process under load, and no call fails', async (t) => {
-    const path = freePath();
-    const flags = ['--processes', '2', '--workers', '2', '--admin-socket', path];
-    const { url } = await cli.serveFor(t, [service, ...flags]);
-    const processes = new Set(await pids(url, 2));
-    const load = new Load(url, 8);
-    for (let round = 0; round < 20; round++) {
-      const told = await answers(path, 'stack');
-      assert.deepEqual(new Set(told.map(({ pid }) => pid)), processes);
-      for (const { answer } of told) {
-        const { main, workers } = answer as Stacks;
-        assert.ok(main.length > 0);
-        assert.equal(workers.length, 2);
-        for (const { stack } of workers) assert.match(stack, /^at |^no stack: /);
+  test(
+    'stack shows every thread of every process under load, and no call fails',
+    needs('uws'),
+    async (t) => {
+      const path = freePath();
+      const flags = ['--processes', '2', '--workers', '2', '--admin-socket', path];
+      const { url } = await cli.serveFor(t, [service, ...flags]);
+      const processes = new Set(await pids(url, 2));
+      const load = new Load(url, 8);
+      for (let round = 0; round < 20; round++) {
+        const told = await answers(path, 'stack');
+        assert.deepEqual(new Set(told.map(({ pid }) => pid)), processes);
+        for (const { answer } of told) {
+          const { main, workers } = answer as Stacks;
+          assert.ok(main.length > 0);
+          assert.equal(workers.length, 2);
+          for (const { stack } of workers) assert.match(stack, /^at |^no stack: /);
+        }
       }
-    }
-    for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
-    const { stdout } = await run(['stack'], { TANDEM_ADMIN_SOCKET: path });
-    assert.match(stdout, /^process 1 \(pid \d+\)\n {2}main thread\n {4}\S.*\n {2}worker \d+, /);
-  });
+      for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
+      const { stdout } = await run(['stack'], { TANDEM_ADMIN_SOCKET: path });
+      assert.match(stdout, /^process 1 \(pid \d+\)\n {2}main thread\n {4}\S.*\n {2}worker \d+, /);
+    },
+  );
 
   test('stack shows what a main thread stands still in', async (t) => {
     const path = freePath();
@@ -236,46 +241,55 @@ describe('the commands', () => {
     assert.match((told.answer as Stacks).main, /^at .*service\.mjs:\d+/);
   });
 
-  test('log-level changes what is written, goes back by itself, and is told at any level', async (t) => {
-    const path = freePath();
-    const flags = ['--access-log', '--processes', '2', '--admin-socket', path];
-    const { server, url } = await cli.serveFor(t, [service, ...flags]);
-    const writers = (): number => {
-      const calls = logOf(server).filter(({ event }) => event === 'call');
-      return new Set(calls.map(({ pid }) => pid)).size;
-    };
-    const order = ['log-level', 'silent', '--for', '3s', '--admin-socket', path];
-    const { code, stdout } = await run(order);
-    assert.deepEqual([code, stdout.includes('log level silent, for 3 s')], [0, true]);
-    await pids(url, 2);
-    assert.equal(writers(), 0);
-    await logged(server, /the log level is info again/);
-    while (writers() < 2) await pids(url, 2);
-    const changes = logOf(server).filter(({ event }) => event === 'log-level');
-    assert.deepEqual(
-      changes.map(({ logLevel, forMs, msg }) => [logLevel, forMs, msg]),
-      [
-        ['silent', 3000, 'the log level is silent for 3 s: asked for by the admin socket'],
-        ['info', undefined, 'the log level is info again'],
-      ],
-    );
-  });
+  test(
+    'log-level changes what is written, goes back by itself, and is told at any level',
+    needs('uws'),
+    async (t) => {
+      const path = freePath();
+      const flags = ['--access-log', '--processes', '2', '--admin-socket', path];
+      const { server, url } = await cli.serveFor(t, [service, ...flags]);
+      const writers = (): number => {
+        const calls = logOf(server).filter(({ event }) => event === 'call');
+        return new Set(calls.map(({ pid }) => pid)).size;
+      };
+      const order = ['log-level', 'silent', '--for', '3s', '--admin-socket', path];
+      const { code, stdout } = await run(order);
+      assert.deepEqual([code, stdout.includes('log level silent, for 3 s')], [0, true]);
+      await pids(url, 2);
+      assert.equal(writers(), 0);
+      await logged(server, /the log level is info again/);
+      while (writers() < 2) await pids(url, 2);
+      const changes = logOf(server).filter(({ event }) => event === 'log-level');
+      assert.deepEqual(
+        changes.map(({ logLevel, forMs, msg }) => [logLevel, forMs, msg]),
+        [
+          ['silent', 3000, 'the log level is silent for 3 s: asked for by the admin socket'],
+          ['info', undefined, 'the log level is info again'],
+        ],
+      );
+    },
+  );
 
   for (const flags of [['--processes', '2'], ['--no-supervisor']])
-    test(`recycle replaces every worker, and loses no call: ${flags.join(' ')}`, async (t) => {
-      const path = freePath();
-      const common = ['--workers', '2', '--admin-socket', path, ...flags];
-      const { server, url } = await cli.serveFor(t, [service, ...common]);
-      const load = new Load(url, 8);
-      await until(() => existsSync(path));
-      const told = await answers(path, 'recycle');
-      const all = told.reduce(
-        (sum, { answer }) => sum + (answer as { workers: number }).workers,
-        0,
-      );
-      await logged(server, /a worker is replaced by a fresh one/, all);
-      for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
-    });
+    test(
+      `recycle replaces every worker, and loses no call: ${flags.join(' ')}`,
+      needs(flags.includes('2') ? 'uws' : undefined),
+      async (t) => {
+        const path = freePath();
+        const common = ['--workers', '2', '--admin-socket', path, ...flags];
+        const { server, url } = await cli.serveFor(t, [service, ...common]);
+        const load = new Load(url, 8);
+        await until(() => existsSync(path));
+        const told = await answers(path, 'recycle');
+        const all = told.reduce(
+          (sum, { answer }) => sum + (answer as { workers: number }).workers,
+          0,
+        );
+        await logged(server, /a worker is replaced by a fresh one/, all);
+        for (const { error, failure } of await load.stop())
+          assert.equal(error ?? failure, undefined);
+      },
+    );
 });
 
 function plainFile(): string {

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import type { ProfileRow } from '../../../src/extras/insight/analysis.ts';
 import type { Answer } from '../../../src/server/supervisor/admin/orders.ts';
 import { Running } from '../../cli/process.ts';
+import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
 import { CompiledCli, service } from './cli.ts';
 import { Load } from './load.ts';
@@ -30,46 +31,50 @@ interface Told {
 }
 
 for (const flags of [['--processes', '2'], ['--no-supervisor']])
-  test(`tandem profile writes one file a thread, loses no call, and its tables add up: ${flags.join(' ')}`, async (t) => {
-    const folder = freshFolder();
-    const path = join(folder, 'admin.sock');
-    const out = join(folder, 'made', 'here');
-    const { url } = await cli.serveFor(t, [service, '--admin-socket', path, ...flags]);
-    await until(() => existsSync(path));
-    const load = new Load(url, 4);
-    const args = ['--admin-socket', path, '--out', out, '--seconds', '1'];
-    const { code, stdout, stderr } = await run([...args, '--interval-ms', '5', '--json']);
-    for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
-    assert.equal(code, 0, stderr);
-    const told = JSON.parse(stdout) as Told[];
-    assert.equal(told.length, flags.includes('2') ? 2 : 1);
-    for (const { process: number, threads, procedures, functions } of told) {
-      assert.equal(threads[0]?.file, join(out, `process-${number}-main.cpuprofile`));
-      assert.ok(threads.length > 1);
-      let samples = 0;
-      for (const { file = '' } of threads) {
-        assert.equal(statSync(file).mode & 0o777, 0o600);
-        const { nodes, startTime, endTime, timeDeltas } = JSON.parse(
-          readFileSync(file, 'utf8'),
-        ) as {
-          nodes: { hitCount: number }[];
-          startTime: number;
-          endTime: number;
-          timeDeltas: number[];
-        };
-        assert.ok(endTime - startTime > 900_000 && timeDeltas.length > 0);
-        samples += nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
+  test(
+    `tandem profile writes one file a thread, loses no call, and its tables add up: ${flags.join(' ')}`,
+    needs(flags.includes('2') ? 'uws' : undefined),
+    async (t) => {
+      const folder = freshFolder();
+      const path = join(folder, 'admin.sock');
+      const out = join(folder, 'made', 'here');
+      const { url } = await cli.serveFor(t, [service, '--admin-socket', path, ...flags]);
+      await until(() => existsSync(path));
+      const load = new Load(url, 4);
+      const args = ['--admin-socket', path, '--out', out, '--seconds', '1'];
+      const { code, stdout, stderr } = await run([...args, '--interval-ms', '5', '--json']);
+      for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
+      assert.equal(code, 0, stderr);
+      const told = JSON.parse(stdout) as Told[];
+      assert.equal(told.length, flags.includes('2') ? 2 : 1);
+      for (const { process: number, threads, procedures, functions } of told) {
+        assert.equal(threads[0]?.file, join(out, `process-${number}-main.cpuprofile`));
+        assert.ok(threads.length > 1);
+        let samples = 0;
+        for (const { file = '' } of threads) {
+          assert.equal(statSync(file).mode & 0o777, 0o600);
+          const { nodes, startTime, endTime, timeDeltas } = JSON.parse(
+            readFileSync(file, 'utf8'),
+          ) as {
+            nodes: { hitCount: number }[];
+            startTime: number;
+            endTime: number;
+            timeDeltas: number[];
+          };
+          assert.ok(endTime - startTime > 900_000 && timeDeltas.length > 0);
+          samples += nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
+        }
+        for (const rows of [procedures, functions])
+          assert.equal(
+            rows.reduce((sum, { self }) => sum + self, 0),
+            samples,
+          );
       }
-      for (const rows of [procedures, functions])
-        assert.equal(
-          rows.reduce((sum, { self }) => sum + self, 0),
-          samples,
-        );
-    }
-    const text = await run([...args.slice(0, -1), '0.1']);
-    assert.match(text.stdout, /^process 1 \(pid \d+\)\n {2}main: \S+\.cpuprofile\n/);
-    assert.match(text.stdout, /samples by procedure\n {2} +\d+\.\d% +\d+\.\d% {2}\S/);
-  });
+      const text = await run([...args.slice(0, -1), '0.1']);
+      assert.match(text.stdout, /^process 1 \(pid \d+\)\n {2}main: \S+\.cpuprofile\n/);
+      assert.match(text.stdout, /samples by procedure\n {2} +\d+\.\d% +\d+\.\d% {2}\S/);
+    },
+  );
 
 test('tandem profile of more than 60 s, or beside another one, is refused; a client that leaves stops its own', async (t) => {
   const folder = freshFolder();

@@ -4,9 +4,9 @@ import { type CallGroup, hasRoom, type WorkerLoad } from './call-group.ts';
 import { type QueuedCallers, WaitingLine } from './fair-queue.ts';
 
 /** A worker in its place of the pool: whatever replaces it gets the same number. */
-export interface SeatedWorker extends WorkerLoad {
+export interface HomeWorker extends WorkerLoad {
   /** From 0. */
-  readonly seat: number;
+  readonly home: number;
 }
 
 /** A worker serves the oldest call of all if it came so much earlier than the oldest of its own, milliseconds. */
@@ -27,8 +27,8 @@ export class AffinityLines {
    */
   #aheadUs = 0;
 
-  constructor(seats: number, callers: QueuedCallers) {
-    this.#lines = Array.from({ length: seats }, () => new WaitingLine(callers));
+  constructor(homes: number, callers: QueuedCallers) {
+    this.#lines = Array.from({ length: homes }, () => new WaitingLine(callers));
   }
 
   /** Calls that wait. */
@@ -54,7 +54,7 @@ export class AffinityLines {
   }
 
   lineOf(group: CallGroup): WaitingLine {
-    return this.#lines[group.seat] as WaitingLine;
+    return this.#lines[group.home] as WaitingLine;
   }
 
   share(): void {
@@ -67,15 +67,15 @@ export class AffinityLines {
    * @param peek gives the next group of a line that may go
    */
   next(
-    workers: readonly SeatedWorker[],
+    workers: readonly HomeWorker[],
     peek: (line: WaitingLine) => CallGroup | undefined,
   ): CallGroup | undefined {
     let longest: CallGroup | undefined;
     let oldest: CallGroup | undefined;
     let most = 0;
-    for (const [seat, line] of this.#lines.entries()) {
+    for (const [home, line] of this.#lines.entries()) {
       const head = line.size === 0 ? undefined : peek(line);
-      this.#heads[seat] = head;
+      this.#heads[home] = head;
       if (head === undefined) continue;
       if (line.size > most) {
         longest = head;
@@ -85,10 +85,10 @@ export class AffinityLines {
     }
     if (longest === undefined || oldest === undefined) return undefined;
     let chosen = longest;
-    let best: SeatedWorker | undefined;
+    let best: HomeWorker | undefined;
     let bestRank = -1;
     for (const worker of workers) {
-      const own = this.#heads[worker.seat];
+      const own = this.#heads[worker.home];
       const isLate = own !== undefined && own.arrivedAt - oldest.arrivedAt > mostLagMs;
       const group = isLate ? oldest : (own ?? longest);
       if (!hasRoom(worker, group.nextUs, group.waiting)) continue;
@@ -169,19 +169,19 @@ function keyOfText(text: string, at: number): string | undefined {
 }
 
 /**
- * The seat of a key, by rendezvous hashing (Thaler and Ravishankar, 1998): the seat with the highest hash of both. If the number of
- * seats changes by one, only the keys of that seat move.
+ * The home of a key, by rendezvous hashing (Thaler and Ravishankar, 1998): the home with the highest hash of both. If the number of
+ * homes changes by one, only the keys of that home move.
  */
-export function seatOf(key: string, seats: number): number {
+export function homeOf(key: string, homes: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
   let best = 0;
   let highest = -1;
-  for (let seat = 0; seat < seats; seat++) {
-    const score = mixed(hash ^ Math.imul(seat + 1, 0x9e3779b1));
+  for (let home = 0; home < homes; home++) {
+    const score = mixed(hash ^ Math.imul(home + 1, 0x9e3779b1));
     if (score <= highest) continue;
     highest = score;
-    best = seat;
+    best = home;
   }
   return best;
 }

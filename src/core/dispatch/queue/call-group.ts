@@ -194,8 +194,8 @@ export class CallGroup implements CancelListener {
   /** Whether the group was expected to be short when it came to wait. */
   isShort = false;
   /** The place of the worker that its affinity names; -1: any worker. */
-  seat = -1;
-  /** The worker that is to take it now, of a group with a seat; undefined: any worker. */
+  home = -1;
+  /** The worker that is to take it now, of a group with a home; undefined: any worker. */
   wanted: WorkerLoad | undefined = undefined;
   /** Index of the first call that is not with a worker. */
   next = 0;

@@ -17,7 +17,7 @@ import {
 } from '../call.ts';
 import type { Executor, ExecutorFigures } from '../executor.ts';
 import type { RequestScope } from '../scope.ts';
-import { AffinityLines, keyOfParam, type SeatedWorker, seatOf } from './affinity.ts';
+import { AffinityLines, type HomeWorker, homeOf, keyOfParam } from './affinity.ts';
 import {
   CallGroup,
   type CallGroupOwner,
@@ -197,7 +197,7 @@ export class WaitingGroups {
   readonly #batches: BatchLine[] = [];
   /** Those of them that wait aside: see `stop`. */
   #stopped = 0;
-  /** Made with the first group that has a seat. */
+  /** Made with the first group that has a home. */
   #affinity: Readonly<Record<'short' | 'long', AffinityLines>> | undefined;
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
@@ -240,7 +240,7 @@ export class WaitingGroups {
   }
 
   add(group: CallGroup): void {
-    if (group.procedure.affinity !== undefined) this.#seat(group);
+    if (group.procedure.affinity !== undefined) this.#home(group);
     const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
     if (line?.head !== undefined || line?.isStopped === true) line.behind.add(group);
     else {
@@ -329,7 +329,7 @@ export class WaitingGroups {
 
   /** Calls that wait in the same line, and those that would go along with the group. */
   sizeBeside(group: CallGroup): number {
-    if (group.seat !== -1) return this.#affinityOf(group).size;
+    if (group.home !== -1) return this.#affinityOf(group).size;
     const behind = group.batch === undefined ? 0 : this.#batchLineOf(group).behind.size;
     return this.#lineOf(group).size + behind;
   }
@@ -339,7 +339,7 @@ export class WaitingGroups {
    *
    * @param workers those among which affinity chooses
    */
-  heads(workers: readonly SeatedWorker[] = []): Heads<CallGroup> {
+  heads(workers: readonly HomeWorker[] = []): Heads<CallGroup> {
     const short = this.#next(this.#short, this.#affinity?.short, workers);
     const long = this.#next(this.#long, this.#affinity?.long, workers);
     if (long === undefined) this.#passedUs = 0;
@@ -527,8 +527,8 @@ export class WaitingGroups {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
     const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
     const behind = this.#batches.flatMap((line) => line.behind.all);
-    const seated = this.#affinity ? [...this.#affinity.short.all, ...this.#affinity.long.all] : [];
-    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind, ...seated];
+    const atHome = this.#affinity ? [...this.#affinity.short.all, ...this.#affinity.long.all] : [];
+    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind, ...atHome];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -543,12 +543,12 @@ export class WaitingGroups {
   }
 
   #lineOf(group: CallGroup): WaitingLine {
-    if (group.seat !== -1) return this.#affinityOf(group).lineOf(group);
+    if (group.home !== -1) return this.#affinityOf(group).lineOf(group);
     return group.isShort ? this.#short : this.#long;
   }
 
   /** Finds the worker that the affinity of a group's procedure names. Calls in order of a request stay together, wherever. */
-  #seat(group: CallGroup): void {
+  #home(group: CallGroup): void {
     const { affinity } = group.procedure;
     const { workers = 0, shares } = this.#limits;
     if (affinity === undefined || workers === 0 || group.calls.length > 1) return;
@@ -556,29 +556,29 @@ export class WaitingGroups {
     const key =
       affinity.param === undefined ? shares.keyOf(group.scope) : keyOfParam(call, affinity);
     if (key === undefined) return;
-    group.seat = seatOf(key, workers);
+    group.home = homeOf(key, workers);
     this.#affinity ??= {
       short: new AffinityLines(workers, this.#callers),
       long: new AffinityLines(workers, this.#callers),
     };
   }
 
-  /** Only if a group has had a seat. */
+  /** Only if a group has had a home. */
   #affinityOf({ isShort }: CallGroup): AffinityLines {
-    if (this.#affinity === undefined) throw new Error('no group has a seat');
+    if (this.#affinity === undefined) throw new Error('no group has a home');
     return isShort ? this.#affinity.short : this.#affinity.long;
   }
 
   #noteShare(group: CallGroup, us: number): void {
     const plain = group.isShort ? this.#short : this.#long;
-    this.#affinityOf(group).note(group.seat !== -1, us, plain);
+    this.#affinityOf(group).note(group.home !== -1, us, plain);
   }
 
   /** The next of the groups with affinity and of those without, which take turns. */
   #next(
     plain: WaitingLine,
     affinity: AffinityLines | undefined,
-    workers: readonly SeatedWorker[],
+    workers: readonly HomeWorker[],
   ): CallGroup | undefined {
     const group = this.#peek(plain);
     if (affinity === undefined || affinity.size === 0) return group;

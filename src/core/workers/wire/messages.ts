@@ -50,8 +50,12 @@ export type Command =
   | { readonly type: 'probe' }
   | StreamCommand
   | BroadcastCommand
-  /** Run teardown and report `retired`: the thread is to be replaced. Sent when nothing is in flight. */
-  | { readonly type: 'retire' }
+  /**
+   * Run teardown and report `retired`: the thread is to be replaced. Sent when nothing is in flight.
+   *
+   * `heapFile`: where to write a snapshot of the heap before that, and report `heap`; undefined: nowhere
+   */
+  | { readonly type: 'retire'; readonly heapFile: string | undefined }
   /** Run teardown and end. Sent when nothing is in flight. */
   | { readonly type: 'close' };
 
@@ -94,7 +98,7 @@ export type ResultMessage = [
 
 export type Notice =
   /** What is being loaded. If no further message follows, this step hangs. */
-  | { readonly type: 'stage'; readonly stage: LoadStage }
+  | { readonly type: 'stage'; readonly stage: LoadStage; readonly threadId: number }
   | {
       readonly type: 'ready';
       readonly threadId: number;
@@ -106,6 +110,8 @@ export type Notice =
   | { readonly type: 'failed'; readonly message: string; readonly stack: string | undefined }
   /** Every call received so far has ended or waits: the thread is free for more calls. */
   | { readonly type: 'idle'; readonly lastTicket: number }
+  /** The snapshot of the heap is written; `error`: why it is not. */
+  | { readonly type: 'heap'; readonly error: string | undefined }
   /** Teardown after `retire` has run: the thread can be terminated. */
   | { readonly type: 'retired' }
   /** An abort was received, so the thread is not stuck. */
@@ -184,7 +190,8 @@ type Fields = { readonly [Name in string]?: unknown };
 const integer = Number.isSafeInteger;
 
 const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
-  stage: ({ stage }) =>
+  stage: ({ stage, threadId }) =>
+    integer(threadId) &&
     isObject(stage) &&
     (stage.step === 'import' || stage.step === 'setup' || stage.step === 'replay') &&
     isText(stage.module),
@@ -192,6 +199,7 @@ const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boo
     integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
+  heap: ({ error }) => isTextOrNone(error),
   retired: () => true,
   aborted: ({ ticket }) => integer(ticket),
   broken: ({ detail }) => isText(detail),

@@ -1,6 +1,7 @@
 import { isDoneWithin } from '../../../core/base/timer.ts';
 import type { LogLevel } from '../../../core/observe/log.ts';
 import type { Dispatcher } from '../../../core/service/dispatcher.ts';
+import type { HeapOrder } from '../../../core/service/heap-snapshots.ts';
 import type { WorkerStack } from '../../../core/workers/options.ts';
 import type { Guard } from '../guard-thread.ts';
 
@@ -8,6 +9,7 @@ import type { Guard } from '../guard-thread.ts';
 export type Order =
   | { readonly order: 'stack' }
   | { readonly order: 'recycle' }
+  | ({ readonly order: 'heap'; readonly process: number } & HeapOrder)
   | { readonly order: 'profile'; readonly seconds: number; readonly intervalMs: number }
   | { readonly order: 'log-level'; readonly level: LogLevel; readonly forMs: number };
 
@@ -27,7 +29,7 @@ export interface Stacks {
 
 /** A process that serves, as orders see it. */
 export interface Operated {
-  readonly dispatcher: Pick<Dispatcher, 'stacks' | 'recycle'>;
+  readonly dispatcher: Pick<Dispatcher, 'stacks' | 'recycle' | 'heapSnapshot'>;
   readonly guard: Pick<Guard, 'look'>;
   setLevel(level: LogLevel): void;
   /** Takes a CPU profile. @throws Error with one line */
@@ -69,6 +71,13 @@ const guardMs = 400;
 /** How long the threads of a process may take to begin a profile, and to hand it in, milliseconds. */
 const profileEndsMs = 30_000;
 
+/** How long a worker may take to end its calls and to write its heap, milliseconds. */
+const heapMs = 900_000;
+
+function isNumberFromOne(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}
+
 /** Each order is a row here, a type above and a command in `cli/tools/admin-commands.ts`. */
 const kinds: { readonly [Name in Order['order']]: OrderKind<Name> } = {
   stack: {
@@ -84,6 +93,17 @@ const kinds: { readonly [Name in Order['order']]: OrderKind<Name> } = {
     read: () => ({ order: 'recycle' }),
     run: async ({ dispatcher }) => ({ workers: dispatcher.recycle() }),
     limitMs: () => 5000,
+  },
+  heap: {
+    read: ({ process, group, worker }) => {
+      if (!isNumberFromOne(process)) return 'process: expected a number from 1';
+      if (worker !== undefined && !isNumberFromOne(worker))
+        return 'worker: expected a number from 1';
+      if (group !== undefined && typeof group !== 'string') return 'group: expected a text';
+      return { order: 'heap', process, group, worker };
+    },
+    run: ({ dispatcher }, { group, worker }) => dispatcher.heapSnapshot({ group, worker }),
+    limitMs: () => heapMs,
   },
   profile: {
     read: ({ seconds, intervalMs }) => {
@@ -128,6 +148,13 @@ export function limitOf(order: Order): number {
   // The row is that of the order's own name.
   const kind = kinds[order.order] as OrderKind<Order['order']>;
   return kind.limitMs(order);
+}
+
+/** The answer to an order for a process that is not there; undefined: it is there, or the order is for all. */
+export function refusalOf(order: Order, processes: number): Answer | undefined {
+  if (!('process' in order) || order.process <= processes) return undefined;
+  const error = `there is no such process: the service has ${processes}`;
+  return { process: order.process, pid: 0, error };
 }
 
 /** Carries an order out in this process. */

@@ -1,5 +1,5 @@
-import { type InspectorNotification, type NodeWorker, Session } from 'node:inspector';
-import { messageOf } from '../../core/base/message-of.ts';
+import type { InspectorNotification, NodeWorker, Session } from 'node:inspector';
+import { messageOf } from '../base/message-of.ts';
 
 /** A thread of this process that answers the inspector's protocol. */
 export interface InspectedThread {
@@ -37,6 +37,8 @@ export class InspectedThreads {
 
   /** @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example */
   static async connect(threadIds: readonly number[]): Promise<InspectedThreads> {
+    // Few services ever need it.
+    const { Session } = await import('node:inspector');
     const session = new Session();
     session.connect();
     const sessions = new Map<string, WorkerSession>();

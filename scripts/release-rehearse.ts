@@ -23,6 +23,8 @@ if (args.some((arg) => arg !== '--all-platforms')) {
   fail('usage: npm run release:rehearse [-- --all-platforms]');
 }
 const folder = mkdtempSync(join(tmpdir(), 'tandem-release-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 try {
   const packages = join(folder, 'packages');
   mkdirSync(packages);
@@ -45,6 +47,4 @@ try {
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

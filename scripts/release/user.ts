@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { loadUws } from '../../src/server/http/uws/load.ts';
 import { npm, run } from './run.ts';
 
 /** Most that an installation may take, in MB of disk. */
@@ -29,7 +30,9 @@ export async function rehearse(
   folder: string,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const user = new User(root, folder, env);
+  const { reason } = await loadUws();
+  if (reason !== undefined) console.log(`without uWebSockets.js here: ${reason}`);
+  const user = new User(root, folder, env, reason === undefined ? 'uWebSockets.js' : 'node:http');
   await user.creates();
   await user.followsTheGuide();
   await user.usesNpx();
@@ -39,15 +42,29 @@ export async function rehearse(
   user.installsTheClient();
 }
 
+/** The process groups of servers that run. */
+const serving = new Set<number>();
+process.on('exit', () => {
+  for (const group of serving) process.kill(-group);
+});
+
 class User {
   readonly #root: string;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
+  /** What serves with the binaries of the registry: not every system can load them. */
+  readonly #transport: 'uWebSockets.js' | 'node:http';
 
-  constructor(root: string, folder: string, env: NodeJS.ProcessEnv) {
+  constructor(
+    root: string,
+    folder: string,
+    env: NodeJS.ProcessEnv,
+    transport: 'uWebSockets.js' | 'node:http',
+  ) {
     this.#root = root;
     this.#folder = folder;
     this.#env = env;
+    this.#transport = transport;
   }
 
   /** First, while npm's cache is empty: `npm create tandem-rpc`, and all that the project's README tells. */
@@ -121,10 +138,11 @@ class User {
     this.#npm(cwd, 'create', '--yes', 'tandem-rpc', '--', '--add');
     this.#npm(cwd, 'install');
     await this.#serving(cwd, ['run', '--silent', 'rpc'], (url, transport) => {
-      assert.equal(transport, 'uWebSockets.js');
+      assert.equal(transport, this.#transport);
       assert.equal(this.#call(cwd, url, 'primes.count', '100'), '25\n');
     });
     console.log('npm create tandem-rpc -- --add: served and called');
+    if (this.#transport === 'node:http') return;
     const exported = "import uws from 'uWebSockets.js'; console.log(typeof uws.App)";
     assert.equal(this.#node(cwd, exported), 'function\n');
     console.log("import 'uWebSockets.js': as before");
@@ -154,7 +172,7 @@ class User {
     assert.deepEqual(nativePackages(cwd), []);
     this.#writeHello(cwd);
     await this.#serving(cwd, ['exec', '--', 'tandem', 'serve', 'hello.js'], (_url, transport) => {
-      assert.equal(transport, 'uWebSockets.js');
+      assert.equal(transport, this.#transport);
     });
     console.log(
       'overrides: another build is installed and serves, and no package of ours beside it',
@@ -238,6 +256,8 @@ class User {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    const group = Number(child.pid);
+    serving.add(group);
     const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
     let [stdout, stderr] = ['', ''];
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -257,8 +277,9 @@ class User {
       });
       await use(url, transport, stderr);
     } finally {
-      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid);
+      if (child.exitCode === null) process.kill(-group);
       await ended;
+      serving.delete(group);
     }
   }
 }

@@ -190,6 +190,12 @@ describe('tandem init --add', () => {
         [],
         /package\.json is not JSON, and nothing was written: /,
       ],
+      [
+        'package.json with a mistake on a line of its own',
+        { 'package.json': '{\n  "a": 1,\n  nope\n}\n' },
+        [],
+        /package\.json is not JSON, and nothing was written: /,
+      ],
       ['package.json that is a list', { 'package.json': '[]' }, [], /is not a JSON object/],
       [
         'scripts that are no object',
@@ -208,6 +214,12 @@ describe('tandem init --add', () => {
         { 'package.json': '{}', 'procedures.mjs': 'mine' },
         [],
         /procedures\.mjs exists already, and nothing was written; choose another file: .+ --module rpc\.mjs$/m,
+      ],
+      [
+        'a file of types that is not ours',
+        { 'package.json': '{"type":"module"}', 'tsconfig.json': '{}', 'procedures-api.ts': 'mine' },
+        [],
+        /procedures-api\.ts exists already, and tandem codegen did not write it; /,
       ],
       [
         'a module above the project',

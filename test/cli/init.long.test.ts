@@ -158,6 +158,11 @@ describe('tandem init, from the packed package', () => {
     save(failing);
     await dev.seen('stderr', /(?:wrote api\.ts[\s\S]*){2}/);
     const [, served = ''] = await run('start').seen('stdout', /listens on (http:\S+) /);
+    writeFileSync(join(project, 'mine.ts'), 'mine');
+    const refused = tandem(['serve', 'procedures.ts', '--codegen', 'mine.ts'], project);
+    const { code: exit, stdout, stderr } = await refused.exit;
+    assert.deepEqual([exit, stdout], [1, '']);
+    assert.match(stderr, /^tandem: mine\.ts was not written by tandem codegen: .+\n$/);
     const told = (await fault(served)) as { code: number; data?: { message?: string } };
     assert.equal(told.code, -32603);
     assert.equal(told.data?.message, undefined);

@@ -136,6 +136,11 @@ describe('tandem init --add', () => {
       ],
     );
     assert.equal(manifest(folder), before);
+    const edited = before.replace(/(tandem serve src\/procedures\.mts)(?=")/, '$1 --port 9000');
+    assert.notEqual(edited, before);
+    writeFileSync(join(folder, 'package.json'), edited);
+    assert.deepEqual(await add(folder), { code, signal: null, stdout, stderr: '' });
+    assert.equal(manifest(folder), edited);
     assert.equal(readFileSync(join(folder, 'src/procedures.mts'), 'utf8'), 'edited meanwhile');
   });
 
@@ -219,7 +224,7 @@ describe('tandem init --add', () => {
         'a file of types that is not ours',
         { 'package.json': '{"type":"module"}', 'tsconfig.json': '{}', 'procedures-api.ts': 'mine' },
         [],
-        /procedures-api\.ts exists already, and tandem codegen did not write it; /,
+        /procedures-api\.ts exists already, and nothing was written; choose another file: /,
       ],
       [
         'a module above the project',

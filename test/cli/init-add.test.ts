@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { read } from '../docs/pages.ts';
 import { CommandLine } from './command-line.ts';
 
 describe('tandem init --add', () => {
@@ -120,6 +121,15 @@ describe('tandem init --add', () => {
     assert.match(stdout, /\n {2}pnpm install\n {2}pnpm run rpc:dev\n/);
     assert.deepEqual(readdirSync(folder).sort(), [...Object.keys(files), 'procedures.js'].sort());
     assert.equal(readFileSync(join(folder, 'index.js'), 'utf8'), 'mine');
+  });
+
+  it('prints what docs/codegen.md shows', async () => {
+    const page = read('docs/codegen.md');
+    const [, shown] = /\$ npx tandem init --add\n([\s\S]*?)```/.exec(page) ?? [];
+    const folder = project({ 'package.json': '{}', 'tsconfig.json': '{}', 'src/x.ts': '' });
+    const { stdout } = await add(folder);
+    const here = stdout.replace(/\(file:.+\)/, '(^0.1.0)').replace(/^ {2}cd .+\n/m, '');
+    assert.equal(here, shown);
   });
 
   it('has nothing to do the second time', async () => {

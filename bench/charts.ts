@@ -58,7 +58,7 @@ export async function writeCharts(results: Results, folder: string): Promise<voi
   }
 }
 
-async function toSvg(spec: TopLevelSpec): Promise<string> {
+export async function toSvg(spec: TopLevelSpec): Promise<string> {
   const view = new View(parse(compile(spec).spec), { renderer: 'none' });
   try {
     return `${await view.toSVG()}\n`;

@@ -83,8 +83,8 @@ async function main(args: readonly string[]): Promise<void> {
   if (isPublished) rmSync(partialPath(options), { force: true });
   if (isPublished && options.results === undefined) {
     writePages([
-      [rootPath('README.md'), shortSection(results)],
-      [rootPath('docs/benchmark.md'), longSection(results, '../bench/results')],
+      [rootPath('docs/benchmark.md'), 'figures', shortSection(results)],
+      [rootPath('docs/benchmark.md'), 'bench', longSection(results, '../bench/results')],
     ]);
   }
   console.log(targetsTable(targets));

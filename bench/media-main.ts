@@ -1,8 +1,11 @@
 /**
- * The second table of docs/benchmark.md, "A complete service": light calls beside thumbnails of 5 MB, on the example's service and on the two that stand
- * beside it. Each has its defaults and a process of its own; they are measured in turn, round by round.
+ * `npm run bench:media`: the picture of the README, and the table of docs/benchmark.md, "A complete service". It measures light calls beside thumbnails of
+ * 5 MB, on the example's service and on the two that stand beside it. Each has its defaults and a process of its own; they are measured in turn, round by
+ * round. The figures go to bench/results/media.json, and from there into the charts and the pages.
  *
- *   node --import tsx bench/media-main.ts
+ *   npm run bench:media                   measures, and writes all of these
+ *   npm run bench:media -- --draw         measures nothing: draws and writes again what the file has
+ *   npm run bench:media -- --rounds 1     a short run, into bench/results/partial; the pages stay as they are
  */
 import { fork, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,10 +14,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { grainyPhoto } from '../examples/media/photo.ts';
 import { compileTree } from '../scripts/compile.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
+import { describeMachine, loadNow } from './machine.ts';
+import {
+  type MediaFigures,
+  type MediaResults,
+  mediaPicture,
+  mediaSection,
+  mediaTable,
+  readMedia,
+  writeMedia,
+  writeMediaCharts,
+} from './media.ts';
+import { writePages } from './pages.ts';
+import { rootPath } from './root.ts';
 
-const rounds = 3;
+const usualRounds = 3;
 const lightCalls = 200;
 const lightEveryMs = 20;
 const heavyCallers = 4;
@@ -44,7 +62,7 @@ const subjects: readonly Subject[] = [
     }),
   },
   {
-    name: 'tRPC and piscina',
+    name: 'tRPC + piscina',
     args: ['bench/subjects/media/trpc.ts'],
     toSent: (origin, method, params) => {
       const text = JSON.stringify(params);
@@ -54,7 +72,7 @@ const subjects: readonly Subject[] = [
     },
   },
   {
-    name: 'Fastify and piscina',
+    name: 'Fastify + piscina',
     args: ['bench/subjects/media/fastify.ts'],
     toSent: (origin, method, params) => ({
       url: `${origin}/${method.replace('.', '/')}`,
@@ -186,10 +204,11 @@ const median = (values: readonly number[]): number =>
 const at = (times: readonly number[], share: number): number =>
   times[Math.floor((times.length - 1) * share)] ?? Number.NaN;
 
-async function main(): Promise<void> {
+async function measureAll(rounds: number): Promise<MediaResults> {
+  const machine = describeMachine();
   const data = Buffer.from(await grainyPhoto(2500)).toString('base64');
   const readings = new Map<string, Reading[]>(subjects.map(({ name }) => [name, []]));
-  const copy = await compileTree(fileURLToPath(new URL('..', import.meta.url)));
+  const copy = await compileTree(rootPath());
   try {
     for (let round = 0; round < rounds; round++)
       for (const subject of subjects)
@@ -197,24 +216,60 @@ async function main(): Promise<void> {
   } finally {
     rmSync(copy, { recursive: true });
   }
+  return {
+    date: new Date().toISOString(),
+    command: 'npm run bench:media',
+    rounds,
+    machine: { ...machine, load: [...machine.load, loadNow()] },
+    services: [...readings].map(([name, of]) => figuresOf(name, of)),
+  };
+}
 
-  console.log('| service | light call alone, p99 | beside thumbnails: p50 | p99 | thumbnails/s |');
-  console.log('|---|---|---|---|---|');
-  for (const [name, of] of readings) {
-    const ms = (pick: (reading: Reading) => number) => `${median(of.map(pick)).toFixed(1)} ms`;
-    const columns = [
-      ms(({ alone }) => at(alone, 0.99)),
-      ms(({ beside }) => at(beside, 0.5)),
-      ms(({ beside }) => at(beside, 0.99)),
-      median(of.map(({ thumbnails }) => thumbnails)).toFixed(1),
-    ];
-    console.log(`| ${name} | ${columns.join(' | ')} |`);
+function figuresOf(name: string, readings: readonly Reading[]): MediaFigures {
+  const tenths = (pick: (reading: Reading) => number): number =>
+    Number(median(readings.map(pick)).toFixed(1));
+  return {
+    name,
+    aloneP99: tenths(({ alone }) => at(alone, 0.99)),
+    p50: tenths(({ beside }) => at(beside, 0.5)),
+    p99: tenths(({ beside }) => at(beside, 0.99)),
+    thumbnailsPerSecond: tenths(({ thumbnails }) => thumbnails),
+  };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { draw: { type: 'boolean', default: false }, rounds: { type: 'string' } },
+  });
+  const rounds = Number(values.rounds ?? usualRounds);
+  if (!Number.isInteger(rounds) || rounds < 1) {
+    throw new Error(`--rounds is a whole number from 1 on, not ${values.rounds}`);
   }
+  const isPublished = values.rounds === undefined;
+  const folder = rootPath(isPublished ? 'bench/results' : 'bench/results/partial');
+  const file = join(folder, 'media.json');
+  const results = values.draw ? readMedia(file) : await measureAll(rounds);
+  if (!values.draw) writeMedia(file, results);
+  await writeMediaCharts(results, folder);
+  if (isPublished) {
+    writePages([
+      [rootPath('README.md'), 'media', mediaPicture(results, './bench/results')],
+      [rootPath('docs/benchmark.md'), 'media', mediaSection(results)],
+    ]);
+  }
+  console.log(`${mediaTable(results)}\n\n${file}`);
 }
 
 if (process.argv[2] === 'callers')
   process.once('message', (sent) => {
     void callHeavily(sent as Sent);
   });
-else await main();
+else {
+  try {
+    await main();
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exitCode = 1;
+  }
+}
 agent.destroy();

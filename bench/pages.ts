@@ -4,18 +4,16 @@ import type { Machine } from './machine.ts';
 import type { Results } from './results.ts';
 import { suiteTables, targetsTable } from './table.ts';
 
-const startMarker = '<!-- bench:start -->';
-const endMarker = '<!-- bench:end -->';
-
-/** Puts a text between the markers of a page; undefined: the page has no markers. */
-export function withSection(page: string, section: string): string | undefined {
+/** Puts a text between `<!-- NAME:start -->` and `<!-- NAME:end -->` of a page; undefined: the page has no such markers. */
+export function withSection(page: string, name: string, section: string): string | undefined {
+  const startMarker = `<!-- ${name}:start -->`;
   const start = page.indexOf(startMarker);
-  const end = page.indexOf(endMarker);
+  const end = page.indexOf(`<!-- ${name}:end -->`);
   if (start === -1 || end < start) return undefined;
   return `${page.slice(0, start + startMarker.length)}\n\n${section}\n\n${page.slice(end)}`;
 }
 
-/** The figures that a README shows, each beside its rival. */
+/** The figures that the page on the benchmark shows first, each beside its rival. */
 export const shownFigures: readonly string[] = [
   'inline add over jayson, requests/s at 64 connections',
   'inline add over fastify, requests/s at 64 connections',
@@ -25,13 +23,13 @@ export const shownFigures: readonly string[] = [
   'light p99 under saturation over unloaded, workers = cores - 1',
 ];
 
-/** The section for a README: six figures. */
+/** The first section of the page on the benchmark: six figures. */
 export function shortSection(results: Results): string {
   const shown = results.targets.filter(({ figure }) => shownFigures.includes(figure));
   return [targetsTable(shown), source(results)].join('\n\n');
 }
 
-/** The section for the page on the benchmark: everything. */
+/** The last section of that page: everything. */
 export function longSection(results: Results, folder: string): string {
   const suites = results.suites.map((suite) => {
     const charts = chartNames(suite).map((name) => chart(folder, name, `${suite.name}: ${name}`));
@@ -42,10 +40,12 @@ export function longSection(results: Results, folder: string): string {
 }
 
 /** Writes the sections into the pages that have markers. Returns the pages that changed. */
-export function writePages(pages: readonly (readonly [path: string, section: string])[]): string[] {
-  return pages.flatMap(([path, section]) => {
+export function writePages(
+  sections: readonly (readonly [path: string, name: string, section: string])[],
+): string[] {
+  return sections.flatMap(([path, name, section]) => {
     const page = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    const changed = withSection(page, section);
+    const changed = withSection(page, name, section);
     if (changed === undefined || changed === page) return [];
     writeFileSync(path, changed);
     return [path];

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { writeCharts } from '../../bench/charts.ts';
+import { mediaPicture, mediaSection, readMedia, writeMediaCharts } from '../../bench/media.ts';
 import {
   longSection,
   shortSection,
@@ -22,9 +23,9 @@ const page = 'before\n<!-- bench:start -->\nold\n<!-- bench:end -->\nafter\n';
 describe('the pages of the benchmark', () => {
   it('replace what stands between the markers, and nothing else', () => {
     const expected = 'before\n<!-- bench:start -->\n\nnew\n\n<!-- bench:end -->\nafter\n';
-    assert.equal(withSection(page, 'new'), expected);
-    assert.equal(withSection(expected, 'new'), expected);
-    assert.equal(withSection('no markers', 'new'), undefined);
+    assert.equal(withSection(page, 'bench', 'new'), expected);
+    assert.equal(withSection(expected, 'bench', 'new'), expected);
+    assert.equal(withSection(page, 'figures', 'new'), undefined);
   });
 
   it('are written where they have markers', (t) => {
@@ -34,7 +35,7 @@ describe('the pages of the benchmark', () => {
     writeFileSync(marked, page);
     writeFileSync(plain, 'plain');
     const missing = join(folder, 'missing.md');
-    const sections = [marked, plain, missing].map((path) => [path, 'new'] as const);
+    const sections = [marked, plain, missing].map((path) => [path, 'bench', 'new'] as const);
     assert.deepEqual(writePages(sections), [marked]);
     assert.match(readFileSync(marked, 'utf8'), /start -->\n\nnew\n\n<!--/);
     assert.equal(readFileSync(plain, 'utf8'), 'plain');
@@ -70,7 +71,7 @@ describe('the pages of the benchmark', () => {
     assert.match(text, /\| the uws-floor \| 200 \| 1 \|/);
   });
 
-  it('show six figures in the README, beside their rivals', () => {
+  it('show six figures first, beside their rivals', () => {
     const results = readResults(join(root, 'bench/results/latest.json'));
     const text = shortSection(results);
     assert.equal(shownFigures.length, 6);
@@ -96,6 +97,27 @@ describe('the pages of the benchmark', () => {
     const svg = readFileSync(join(folder, 'http.svg'), 'utf8');
     assert.match(svg, /^<svg/);
     assert.match(svg, />the tandem</);
+  });
+
+  it('show the light call beside thumbnails as its results file has it', async (t) => {
+    const results = readMedia(join(root, 'bench/results/media.json'));
+    for (const [page, section] of [
+      ['README.md', mediaPicture(results, './bench/results')],
+      ['docs/benchmark.md', mediaSection(results)],
+    ] as const) {
+      const text = readFileSync(join(root, page), 'utf8');
+      assert.equal(withSection(text, 'media', section), text, page);
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'bench-media-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    await writeMediaCharts(results, folder);
+    for (const name of ['media-light.svg', 'media-dark.svg']) {
+      const drawn = readFileSync(join(folder, name), 'utf8');
+      assert.equal(drawn, readFileSync(join(root, 'bench/results', name), 'utf8'), name);
+      for (const { name: service, p99 } of results.services) {
+        assert.ok(drawn.includes(`>${service}<`) && drawn.includes(`>${p99.toFixed(1)} ms<`));
+      }
+    }
   });
 
   it('give three figures', () => {

@@ -44,8 +44,17 @@ describeWith(npm, "needs npm's registry", 'first contact', () => {
     }
   });
 
-  test("the README's first command makes a project whose tests and checks pass", async () => {
-    const [, line = ''] = /^ {4}(npx .*tandem init .*)$/m.exec(read('README.md')) ?? [];
+  test("the README's two files, in another folder", async () => {
+    const terminal = new Terminal(project, 'readme', false);
+    try {
+      for (const step of parseStory(read('README.md'))) await terminal.play(step);
+    } finally {
+      await terminal.close();
+    }
+  });
+
+  test("the README's command makes a project whose tests and checks pass", async () => {
+    const [, line = ''] = /`(npx .*tandem init .*?)`/.exec(read('README.md')) ?? [];
     const terminal = new Terminal(project, 'init', false);
     for (const typed of [line, 'cd my-service', 'npm install', 'npm test', 'npm run check']) {
       assert.notEqual(typed, '');

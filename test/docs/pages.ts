@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { anchorOf } from '../../scripts/anchor.ts';
 import { root } from '../files.ts';
 
-/** The pages of a folder and its folders, relative to the project. */
+/** The pages of a folder and its folders, relative to the project, without the copies that the site is built from. */
 function pagesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .filter((name) => name.endsWith('.md') && !name.startsWith('site'))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .sort();
 }
@@ -41,49 +41,6 @@ export function fences(page: string): Fence[] {
     language,
     text,
   }));
-}
-
-/** A curl command of a page with the answer printed behind it. */
-export interface Exchange {
-  readonly path: string;
-  /** What is posted; undefined: it is a GET. */
-  readonly body: string | undefined;
-  readonly answer: string;
-}
-
-/** The only form the pages use: `curl URL`, or with one content type and one body in single quotes. */
-const command =
-  /^curl http:\/\/127\.0\.0\.1:8000(\/\S*)(?: -H 'content-type: application\/json'\s+-d '([^']*)')?$/;
-
-/** Each `sh` block with a curl command, and the `json` block that must follow it. */
-export function exchanges(page: string): Exchange[] {
-  const all = fences(page);
-  return all.flatMap(({ language, text }, index) => {
-    if (language !== 'sh') return [];
-    const line = text.replaceAll('\\\n', '').trim();
-    const match = command.exec(line);
-    if (match === null) throw new Error(`not a command the test can read: ${line}`);
-    const next = all[index + 1];
-    if (next?.language !== 'json') throw new Error(`no answer behind: ${line}`);
-    return [{ path: match[1] ?? '', body: match[2], answer: next.text }];
-  });
-}
-
-/**
- * The printed answer as a pattern. `"…"` is any string that is not empty, a `…` at the end the rest; line
- * breaks, and the indent behind them, were added for the reader.
- */
-export function answerPattern(printed: string): RegExp {
-  const text = printed.replace(/\n */g, '');
-  const isCut = text.endsWith('…');
-  const parts = (isCut ? text.slice(0, -1) : text).split('"…"');
-  if (parts.some((part) => part.includes('…'))) throw new Error(`a … in the middle: ${text}`);
-  const pattern = parts.map(quoteMeta).join('"(?:[^"\\\\]|\\\\.)+"');
-  return new RegExp(`^${pattern}${isCut ? '.+' : ''}$`, 's');
-}
-
-function quoteMeta(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
 /** What links may name in a page: its headings, of which equal ones are numbered, and the anchors that it sets. */

@@ -1,54 +1,32 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { startServer } from '../cli/process.ts';
-import {
-  anchors,
-  answerPattern,
-  type Exchange,
-  exchanges,
-  fences,
-  links,
-  pages,
-  pathOf,
-  publicNames,
-  read,
-} from './pages.ts';
+import { existsSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { createProject } from './guide/project.ts';
+import { parseStory } from './guide/story.ts';
+import { Terminal } from './guide/terminal.ts';
+import { anchors, links, pages, pathOf, publicNames, read } from './pages.ts';
 
 const readme = read('README.md');
-const [hello] = exchanges(readme);
-
-/** Serves a module as `tandem serve` does; the port of the README is free on few machines. */
-async function serve(t: TestContext, module: string): Promise<string> {
-  const { server, url } = await startServer([module]);
-  t.after(async () => {
-    server.child.kill('SIGTERM');
-    await server.exit;
-  });
-  return new URL(url).origin;
-}
-
-/** fetch in place of curl, which not every machine has: the same bytes, as `exchanges` reads no other form. */
-async function assertAnswered(origin: string, { path, body, answer }: Exchange): Promise<void> {
-  const post = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: body ?? '',
-  };
-  const response = await fetch(origin + path, body === undefined ? {} : post);
-  assert.match(await response.text(), answerPattern(answer));
-}
 
 describe('README.md', () => {
-  it('begins with a module that answers as it says', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tandem-rpc-readme-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const module = fences(readme).find(({ text }) => text.startsWith('// hello.ts\n'));
-    assert.ok(module !== undefined && hello !== undefined);
-    writeFileSync(join(folder, 'hello.ts'), module.text);
-    await assertAnswered(await serve(t, join(folder, 'hello.ts')), hello);
+  it('is short, and begins with the sentence that npm shows for both packages', () => {
+    assert.ok(readme.split('\n').length <= 110, 'at most 110 lines');
+    const [, sentence = ''] = /^# .+\n\n(.+)\n/.exec(readme) ?? [];
+    for (const manifest of ['package.json', 'packages/client/package.json']) {
+      const { description } = JSON.parse(read(manifest)) as { description: string };
+      assert.ok(description.startsWith(sentence), manifest);
+    }
+  });
+
+  it('has two files that run as printed, by the packed package in an empty folder', async (t) => {
+    const project = await createProject();
+    t.after(() => project.remove());
+    const terminal = new Terminal(project, 'readme', false);
+    t.after(() => terminal.close());
+    const steps = parseStory(readme);
+    assert.equal(steps.filter(({ kind }) => kind === 'file').length, 2);
+    for (const step of steps) await terminal.play(step);
   });
 
   it('names the scripts of package.json that it runs', () => {
@@ -99,19 +77,5 @@ describe('the pages', () => {
     for (const [page, sections] of Object.entries(named)) {
       for (const section of sections) assert.ok(read(page).includes(`\n## ${section}\n`), section);
     }
-  });
-});
-
-describe('the comparison with a printed answer', () => {
-  it('takes "…" for any string, a … at the end for the rest, and nothing else', () => {
-    const pattern = answerPattern('{"a":"…",\n "b":[1]}');
-    assert.match('{"a":"x\\"y","b":[1]}', pattern);
-    assert.doesNotMatch('{"a":"","b":[1]}', pattern);
-    assert.doesNotMatch('{"a":1,"b":[1]}', pattern);
-    assert.doesNotMatch('{"a":"x","b":[1],"c":2}', pattern);
-    assert.doesNotMatch('{"a":"x","b":[2]}', pattern);
-    assert.match('{"a":1,"b":2}', answerPattern('{"a":1,…'));
-    assert.doesNotMatch('{"a":1', answerPattern('{"a":1,…'));
-    assert.throws(() => answerPattern('{…}'));
   });
 });

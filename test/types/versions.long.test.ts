@@ -17,7 +17,8 @@ import { after, before, describe, it } from 'node:test';
 import { installPacked } from '../cli/packed.ts';
 import { type Compiler, compilers, resolutions } from '../compilers.ts';
 import { compilerOptions } from '../docs/guide/project.ts';
-import { fences, read } from '../docs/pages.ts';
+import { parseStory } from '../docs/guide/story.ts';
+import { read } from '../docs/pages.ts';
 import { root } from '../files.ts';
 
 /** What a careful project sets, and the declarations of its libraries checked too. */
@@ -30,7 +31,20 @@ const strictest = {
   isolatedModules: true,
 };
 
-const entries = ['index', 'client/index', 'client/sse', 'client/socket'] as const;
+const entries = [
+  'index',
+  'client/index',
+  'client/sse',
+  'client/socket',
+  'client/tanstack',
+  'extras/jwt/jwt',
+] as const;
+
+/** What the declarations of an entry may import by name; left out: nothing. */
+const packagesOf: Readonly<Partial<Record<(typeof entries)[number], RegExp>>> = {
+  index: /^(?:@sinclair\/typebox|node:.*)$/,
+  'client/tanstack': /^@tanstack\/query-core$/,
+};
 
 /** The declaration files that an entry of the package leads to, with what each imports by name. */
 function declarationsOf(entry: string): ReadonlyMap<string, readonly string[]> {
@@ -100,12 +114,10 @@ describe('programs of users', { concurrency: 2 }, () => {
     before(() => {
       folder = join(project, 'first');
       cpSync(join(root, 'templates/basic'), folder, { recursive: true });
-      // The client of README.md calls the service of the template.
-      const programs = fences(read('README.md')).filter(({ language }) => language === 'ts');
-      assert.equal(programs.length, 2);
-      programs.forEach(({ text }, i) => {
-        writeFileSync(join(folder, `readme-${i}.ts`), text);
-      });
+      const files = parseStory(read('README.md')).filter((step) => step.kind === 'file');
+      assert.equal(files.length, 2);
+      mkdirSync(join(folder, 'readme'));
+      for (const { name, text } of files) writeFileSync(join(folder, 'readme', name), text);
     });
     everywhere('compile', (compiler, resolution) => errorsOf(compiler, folder, resolution));
   });
@@ -136,7 +148,10 @@ describe('programs of users', { concurrency: 2 }, () => {
   describe('that check their libraries', () => {
     before(() => {
       for (const name of ['server', 'browser']) mkdirSync(join(project, name));
-      writeFileSync(join(project, 'server/all.ts'), `export * from 'tandem-rpc';\n`);
+      writeFileSync(
+        join(project, 'server/all.ts'),
+        `export * from 'tandem-rpc';\nexport * from 'tandem-rpc/jwt';\n`,
+      );
       const client = ['client', 'client/sse', 'client/socket'].map(
         (one) => `export * from 'tandem-rpc/${one}';\n`,
       );
@@ -156,8 +171,8 @@ describe('programs of users', { concurrency: 2 }, () => {
   });
 
   for (const entry of entries) {
-    it(`the declarations of ${entry} import TypeBox and Node's modules alone`, () => {
-      const allowed = entry === 'index' ? /^(?:@sinclair\/typebox|node:.*)$/ : /^$/;
+    it(`the declarations of ${entry} import TypeBox, TanStack Query's core and Node's modules alone`, () => {
+      const allowed = packagesOf[entry] ?? /^$/;
       const others: string[] = [];
       for (const [file, names] of declarationsOf(join(dist(), `${entry}.d.ts`))) {
         for (const name of names)

@@ -1,9 +1,10 @@
 /**
  * Reads a page of the guide as a story: its files and its commands, in their order. The pages use only these blocks:
  *
- *   ts, js, json, sql, yaml, ini, dockerfile, nginx   a whole file, whose first line is a comment with its name
+ *   ts, js, python, go, json, yaml and so on           a whole file, whose first line is a comment with its name
  *   console                                            commands behind `$ `, each with what it prints
  *   text                                               a picture: nothing to run
+ *   typescript                                         code that needs compiler options of its own: coming-from.long.test.ts
  */
 
 interface File {
@@ -24,12 +25,12 @@ export type Step = File | Command;
 const block = /^```(\w*)\n(.*?)^```$/gms;
 /** `// notes.ts`, `# compose.yaml`, `-- tables.sql`. */
 const nameLine = /^(?:\/\/|#|--) ([\w./-]+\.\w+|Dockerfile)\n/;
-const languages = ['ts', 'js', 'json', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
+const languages = ['ts', 'js', 'python', 'go', 'json', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
 
 /** @throws Error for a block that is no part of a story: what stands in the guide is run */
 export function parseStory(page: string): Step[] {
   return [...page.matchAll(block)].flatMap(([, language = '', text = '']): Step[] => {
-    if (language === 'text') return [];
+    if (language === 'text' || language === 'typescript') return [];
     if (language === 'console') return parseCommands(text);
     const [line = '', name] = nameLine.exec(text) ?? [];
     if (name === undefined || !languages.includes(language)) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cleanEnvironment, Running } from '../../cli/process.ts';
 import type { Project } from './project.ts';
@@ -41,7 +41,10 @@ export class Terminal {
     this.#project = project;
     this.#folder = join(project.folder, page);
     mkdirSync(this.#folder);
-    if (isMade) this.#write('package.json', '{"type":"module"}');
+    if (!isMade) return;
+    this.#write('package.json', '{"type":"module"}');
+    // What readers copy from there lies in their own folder.
+    symlinkSync(join(project.folder, 'node_modules'), join(this.#folder, 'node_modules'));
   }
 
   async play(step: Step): Promise<void> {

@@ -1,0 +1,176 @@
+/** What bench/media-main.ts measured, as its results file holds it, and what is made of that: a table, two charts, and the picture of the README. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { TopLevelSpec } from 'vega-lite';
+import { toSvg } from './charts.ts';
+import type { Machine } from './machine.ts';
+
+/** Medians of the rounds. */
+export interface MediaFigures {
+  readonly name: string;
+  /** p99 of the light call, milliseconds, when nothing else is called. */
+  readonly aloneP99: number;
+  /** p50 and p99 of the light call, milliseconds, beside the thumbnails. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly thumbnailsPerSecond: number;
+}
+
+export interface MediaResults {
+  /** When the run ended, ISO 8601. */
+  readonly date: string;
+  readonly command: string;
+  readonly rounds: number;
+  readonly machine: Machine;
+  readonly services: readonly MediaFigures[];
+}
+
+/** @throws Error, one line, if the file is missing or holds something else */
+export function readMedia(path: string): MediaResults {
+  const value = JSON.parse(readFileSync(path, 'utf8')) as Partial<MediaResults>;
+  if (!Array.isArray(value.services)) throw new Error(`${path} holds no results of bench:media`);
+  return value as MediaResults;
+}
+
+export function writeMedia(path: string, results: MediaResults): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(results, undefined, 1)}\n`);
+}
+
+export function mediaTable({ services }: MediaResults): string {
+  const rows = services.map(({ name, aloneP99, p50, p99, thumbnailsPerSecond }) => {
+    const columns = [ms(aloneP99), ms(p50), ms(p99), thumbnailsPerSecond.toFixed(1)];
+    return `| ${name} | ${columns.join(' | ')} |`;
+  });
+  return [
+    '| service | light call alone, p99 | beside thumbnails: p50 | p99 | thumbnails/s |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+/** The section of docs/benchmark.md. */
+export function mediaSection(results: MediaResults): string {
+  const { command, date, rounds, machine } = results;
+  const changed = machine.modified ? ', with changes' : '';
+  const source = `Medians of ${rounds} rounds of \`${command}\` on ${date.slice(0, 10)}, commit ${machine.commit}${changed}: ${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}.`;
+  return `${mediaTable(results)}\n\n${source}`;
+}
+
+/**
+ * The picture of the README, with its figures in words for those who do not see it.
+ *
+ * @param folder of the charts, relative to the page
+ */
+export function mediaPicture({ services }: MediaResults, folder: string): string {
+  const figures = services.map(({ name, p50, p99 }) => `${name} p50 ${ms(p50)}, p99 ${ms(p99)}`);
+  return [
+    '<picture>',
+    `  <source media="(prefers-color-scheme: dark)" srcset="${folder}/media-dark.svg">`,
+    `  <img alt="Time of a light call while four callers have 5 MB photos made small: ${figures.join('; ')}." src="${folder}/media-light.svg">`,
+    '</picture>',
+  ].join('\n');
+}
+
+export async function writeMediaCharts(results: MediaResults, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (const scheme of ['light', 'dark'] as const) {
+    const svg = await toSvg(drawMedia(results, scheme));
+    writeFileSync(join(folder, `media-${scheme}.svg`), svg);
+  }
+}
+
+/** Each pair of colours stands out from its page: white, and the dark of GitHub and of the site. */
+const colors = {
+  light: { text: '#1f2328', grid: '#d8dee4', ours: '#1f6f8b', rival: '#8c959f' },
+  dark: { text: '#e6edf3', grid: '#3d444d', ours: '#4cb4d6', rival: '#768390' },
+} as const;
+
+/** Letters are large: a phone shows the picture at three quarters of its size. */
+const fontSize = 15;
+
+function drawMedia({ services }: MediaResults, scheme: keyof typeof colors): TopLevelSpec {
+  const { text, grid, ours, rival } = colors[scheme];
+  const values = services.flatMap(({ name, p50, p99 }, index) =>
+    Object.entries({ p50, p99 }).map(([percentile, value]) => ({
+      name,
+      percentile,
+      value,
+      role: index === 0 ? 'ours' : 'rival',
+      label: ms(value),
+    })),
+  );
+  const y = {
+    field: 'percentile',
+    type: 'nominal',
+    title: null,
+    axis: { domain: false, ticks: false, labelPadding: 6 },
+  } as const;
+  const x = { field: 'value', type: 'quantitative' } as const;
+  const title = 'milliseconds, less is better';
+  return {
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    background: 'transparent',
+    padding: 2,
+    config: {
+      font: 'system-ui, sans-serif',
+      view: { stroke: null },
+      axis: {
+        labelColor: text,
+        labelFontSize: fontSize,
+        titleColor: text,
+        titleFontSize: fontSize,
+        titleFontWeight: 'normal',
+      },
+    },
+    data: { values },
+    // A service has its name above its bars: beside them it would take a phone a third of the width.
+    facet: {
+      row: {
+        field: 'name',
+        type: 'nominal',
+        sort: services.map(({ name }) => name),
+        title: null,
+        header: {
+          labelOrient: 'top',
+          labelAnchor: 'start',
+          labelAngle: 0,
+          labelColor: text,
+          labelFontSize: fontSize,
+          labelFontWeight: 'bold',
+          labelPadding: -6,
+        },
+      },
+    },
+    spacing: { row: 22 },
+    spec: {
+      width: 310,
+      height: { step: 22 },
+      layer: [
+        {
+          mark: { type: 'bar', cornerRadiusEnd: 2, height: { band: 0.85 } },
+          encoding: {
+            y,
+            x: {
+              ...x,
+              title,
+              axis: { gridColor: grid, domain: false, tickCount: 4, ticks: false },
+            },
+            color: {
+              field: 'role',
+              type: 'nominal',
+              scale: { domain: ['ours', 'rival'], range: [ours, rival] },
+              legend: null,
+            },
+          },
+        },
+        {
+          mark: { type: 'text', align: 'left', dx: 6, fontSize, color: text },
+          encoding: { y, x, text: { field: 'label' } },
+        },
+      ],
+    },
+  };
+}
+
+const ms = (value: number): string => `${value.toFixed(1)} ms`;

@@ -1,0 +1,3 @@
+module example.com/rpc-client
+
+go 1.21

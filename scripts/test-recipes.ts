@@ -100,7 +100,14 @@ try {
   installFrameworks();
   await installPackage();
   const files = asked.map((name) => join(sources, name + suffix));
-  const args = ['--import', 'tsx', '--test', '--test-concurrency=2', '--test-reporter=spec', ...files];
+  const args = [
+    '--import',
+    'tsx',
+    '--test',
+    '--test-concurrency=2',
+    '--test-reporter=spec',
+    ...files,
+  ];
   const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'exit');
   process.exitCode = code ?? 1;
 } catch (error) {

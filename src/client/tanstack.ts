@@ -204,9 +204,9 @@ export interface TanstackQueryOptions {
 }
 
 type Values = AsyncIterable<unknown>;
-type AnyClient = {
-  call(name: string, params?: unknown, options?: object): Promise<unknown> & Values;
-};
+interface AnyClient {
+  readonly call: (name: string, params?: unknown, options?: object) => Promise<unknown> & Values;
+}
 type Context = { readonly signal: AbortSignal; readonly pageParam: unknown };
 type Kind = 'query' | 'infinite' | 'stream';
 

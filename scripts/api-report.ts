@@ -18,9 +18,11 @@ const reports = join(root, 'api');
 /** By the name of the report: the package, and the declarations of the entry. */
 const entries = {
   'tandem-rpc': [root, 'dist/src/index.d.ts'],
+  'tandem-rpc-jwt': [root, 'dist/src/extras/jwt/jwt.d.ts'],
   'tandem-rpc-client': [client, 'dist/index.d.ts'],
   'tandem-rpc-client-sse': [client, 'dist/sse.d.ts'],
   'tandem-rpc-client-socket': [client, 'dist/socket.d.ts'],
+  'tandem-rpc-client-tanstack': [client, 'dist/tanstack.d.ts'],
 } as const;
 
 /** Writes the report of one entry into `folder`. */

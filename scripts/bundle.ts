@@ -17,6 +17,7 @@ const entries = {
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
   'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
+  'src/extras/jwt/jwt': 'src/extras/jwt/jwt.ts',
   'workers/replica': 'workers/replica.ts',
 };
 /** In one file, for pages: it shares no code with the server. It is in both packages. */
@@ -24,6 +25,8 @@ const clientFolder = 'packages/client';
 const clientEntry = 'src/client/index.ts';
 /** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
 const transportEntries = ['src/client/sse.ts', 'src/client/socket.ts'];
+/** Options for a library of pages. It uses a client that it is given, and no code of this package. */
+const libraryEntries = ['src/client/tanstack.ts'];
 const clientBeside: Plugin = {
   name: 'client-beside',
   setup(build) {
@@ -55,8 +58,10 @@ const onDemand = [
   'core/procedures/document/openrpc',
   'core/workers/replica/main',
   'extras/console/console',
+  'extras/jwt/jwt',
   'extras/mcp/endpoint',
   'extras/mcp/server',
+  'extras/mcp/sign-in',
   'extras/nats/member/member',
   'extras/nats/transport',
   'extras/openapi/create-api',
@@ -161,6 +166,7 @@ async function clientFiles(
 ): Promise<OutputFile[]> {
   const built = await Promise.all([
     build({ ...options, entryPoints: [clientEntry] }),
+    build({ ...options, entryPoints: libraryEntries, packages: 'external' }),
     build({
       ...options,
       entryPoints: transportEntries,

@@ -1,18 +1,24 @@
 /**
  * `npm run test:mcp`: the Model Context Protocol's own programs against this server. The official conformance suite in both
- * generations of the protocol, held to the baselines in test/fixtures/mcp (what is expected to fail, and nothing else); and the
- * command line of the official inspector, over HTTP and stdio.
+ * generations of the protocol, held to the baselines in test/fixtures/mcp (what is expected to fail, and nothing else), without a
+ * token and with one; the command line of the official inspector, over HTTP and stdio; and the client of fastmcp, which signs in.
  *
- * Both need Node 22, and with it they take 330 MB. So they are no development dependencies: the first run installs them,
- * with npm, into node_modules/.cache, in the versions below.
+ * The first two need Node 22, and with it they take 330 MB. So they are no development dependencies: the first run installs them,
+ * with npm, into node_modules/.cache, in the versions below. fastmcp is a package of Python, in the versions of
+ * test/mcp/fastmcp-requirements.txt.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { jwt } from '../src/extras/jwt/jwt.ts';
 import { RpcApp } from '../src/index.ts';
 import { root } from '../test/files.ts';
+import { Issuer } from '../test/jwt/issuer.ts';
+import { installPython } from './python.ts';
 
 const versions = {
   node: '22.23.3',
@@ -66,14 +72,14 @@ async function install(): Promise<void> {
   assert.equal(code, 0, output);
 }
 
-async function conformance(url: string, revision: string): Promise<void> {
+async function conformance(url: string, revision: string, how = ''): Promise<void> {
   const baseline = join(root, `test/fixtures/mcp/conformance-${revision}.yml`);
   const given = ['--requirements', revision, '--expected-failures', baseline];
   const { code, output } = await run(node, [bin('conformance'), 'server', '--url', url, ...given]);
   const summary = output.slice(Math.max(0, output.indexOf('=== SUMMARY ===')));
   assert.equal(code, 0, summary);
   console.log(
-    `conformance ${revision}: ${/Total: .*/.exec(summary)?.[0] ?? ''}, as the baseline says`,
+    `conformance ${revision}${how}: ${/Total: .*/.exec(summary)?.[0] ?? ''}, as the baseline says`,
   );
 }
 
@@ -101,7 +107,93 @@ async function inspector(
   console.log(`inspector, ${name}: as expected`);
 }
 
+/**
+ * A proxy before the server, which gives its own address to a service before the service listens.
+ *
+ * @param authorization sent along with each request: the suite itself has no option for a token
+ */
+class TokenProxy {
+  authorization: string | undefined;
+  /** The port of the service. */
+  target = 0;
+  readonly #server = createServer((asked, answer) => {
+    const { method, url } = asked;
+    const own = this.authorization === undefined ? {} : { authorization: this.authorization };
+    const headers = { ...asked.headers, ...own };
+    const passed = request({ port: this.target, method, path: url, headers }, (got) => {
+      answer.writeHead(got.statusCode ?? 502, got.headers);
+      got.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    answer.on('close', () => passed.destroy());
+    asked.pipe(passed);
+  });
+
+  async listen(): Promise<string> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** The suite's scenarios for servers again, of a service that wants a token; and a client that gets one by itself. */
+async function signIn(): Promise<void> {
+  const ends: (() => unknown)[] = [];
+  try {
+    const issuer = await Issuer.start({ after: (end) => ends.push(end) });
+    const proxy = new TokenProxy();
+    ends.push(() => proxy.close());
+    const publicUrl = await proxy.listen();
+    const audience = `${publicUrl}/mcp`;
+    const service = new RpcApp({
+      modules: [fixture],
+      mcp: true,
+      publicUrl,
+      mcpAuthorizationServers: issuer.url,
+      mcpScopes: 'tools',
+      authenticate: jwt({ issuer: issuer.url, audience }),
+      port: 0,
+      workers: 1,
+      logLevel: 'silent',
+    });
+    ends.push(() => service.close());
+    proxy.target = (await service.listen()).port;
+    const python = join(root, 'node_modules/.cache/tandem-fastmcp');
+    installPython(python, join(root, 'test/mcp/fastmcp-requirements.txt'), 'fastmcp, 130 MB');
+    const program = join(root, 'test/mcp/fastmcp_sign_in.py');
+    const { code, output } = await run(join(python, 'bin/python'), [program, audience]);
+    assert.equal(code, 0, output);
+    assert.match(output, /test_image_content/);
+    assert.match(output, /This is a simple text response for testing\./);
+    const asked = ['/register', '/authorize', '/token', '/jwks'];
+    assert.deepEqual(
+      asked.filter((path) => !issuer.asked.includes(path)),
+      [],
+    );
+    console.log('fastmcp: signed in and called');
+    const refused = await run(node, [
+      bin('conformance'),
+      'server',
+      '--url',
+      audience,
+      '--scenario',
+      'ping',
+    ]);
+    assert.notEqual(refused.code, 0, 'the suite passes without a token');
+    const claims = { aud: audience, scope: 'tools', exp: Math.floor(Date.now() / 1000) + 3600 };
+    proxy.authorization = `Bearer ${await issuer.token({ claims })}`;
+    for (const revision of revisions) await conformance(audience, revision, ' with a token');
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
 await install();
+await signIn();
 const app = new RpcApp({ modules: [fixture], mcp: true, port: 0, workers: 1, logLevel: 'silent' });
 const { mcpUrl = '' } = await app.listen();
 try {

@@ -87,6 +87,8 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
     with: { './client/stream.js': ['StreamTransportOptions'] },
   },
   'tandem-rpc/client/socket': { from: './client/socket.js', with: {} },
+  'tandem-rpc/client/tanstack': { from: './client/tanstack.js', with: {} },
+  'tandem-rpc/jwt': { from: './extras/jwt/jwt.js', with: {} },
 };
 
 function run(args: readonly string[], cwd: string): void {

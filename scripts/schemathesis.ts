@@ -5,16 +5,14 @@
  * It is a program of Python. The first run installs it, in the versions of test/openapi/schemathesis-requirements.txt, into
  * an environment in node_modules/.cache.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RpcApp, RpcError } from '../src/index.ts';
 import { root } from '../test/files.ts';
-import { fail } from './arguments.ts';
+import { installPython } from './python.ts';
 
-const python = 'python3';
-const leastMinor = 11;
 /** Longest run, milliseconds. */
 const limitMs = 120_000;
 const token = 'a-token';
@@ -24,29 +22,7 @@ const requirements = join(root, 'test/openapi/schemathesis-requirements.txt');
 const settings = join(root, 'test/openapi/schemathesis.toml');
 const fixture = join(root, 'test/fixtures/openapi/hard-shapes.ts');
 
-/** Runs a program whose output is shown only if it fails. */
-function prepare(command: string, args: readonly string[]): void {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
-  if (status !== 0) fail(`${command} ${args.join(' ')} failed: ${error ?? stdout + stderr}`);
-}
-
-function install(): void {
-  const { status, stdout } = spawnSync(python, ['--version'], { encoding: 'utf8' });
-  const needed = `Python 3.${leastMinor} or newer is needed, as ${python} on the PATH, with its module venv`;
-  if (status !== 0) fail(`${needed}: it is not there`);
-  const minor = Number(/^Python 3\.(\d+)/.exec(stdout)?.[1]);
-  if (!(minor >= leastMinor)) fail(`${needed}: it is ${stdout.trim()}`);
-  const installed = join(folder, 'requirements.txt');
-  const wanted = readFileSync(requirements, 'utf8');
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return;
-  console.log('installing schemathesis, 90 MB');
-  rmSync(folder, { recursive: true, force: true });
-  prepare(python, ['-m', 'venv', folder]);
-  prepare(join(folder, 'bin/pip'), ['install', '--quiet', '--no-deps', '-r', requirements]);
-  writeFileSync(installed, wanted);
-}
-
-install();
+installPython(folder, requirements, 'schemathesis, 90 MB');
 const app = new RpcApp({
   modules: [fixture],
   httpPath: '/api',

@@ -29,6 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   client: ['core/procedures'],
   'server/http': ['core'],
   'server/supervisor': ['core', 'server/http'],
+  'extras/jwt': ['core'],
   'extras/mcp': ['core', 'server/http'],
   'extras/console': ['core', 'server/http'],
   'extras/insight': ['core'],

@@ -12,6 +12,7 @@ import { Router, RpcApp } from '../src/index.ts';
 import { installPacked, installPackedClient } from './cli/packed.ts';
 import { userEnvironment } from './compiled.ts';
 import { root } from './files.ts';
+import { Issuer } from './jwt/issuer.ts';
 
 async function run(cwd: string, args: readonly string[]): Promise<string> {
   const options = { cwd, env: userEnvironment() };
@@ -67,7 +68,9 @@ describe('the packages, packed', () => {
     const own = await installPackedClient(folder);
     assert.deepEqual(readdirSync(join(folder, 'node_modules')), ['tandem-rpc-client']);
     const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
-    assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
+    assert.equal(manifest.dependencies, undefined);
+    // Only for tandem-rpc-client/tanstack.
+    assert.deepEqual(manifest.peerDependenciesMeta, { '@tanstack/query-core': { optional: true } });
     assert.deepEqual(readdirSync(own).sort(), [
       'LICENSE',
       'README.md',
@@ -125,6 +128,56 @@ describe('the packages, packed', () => {
       assert.equal(stdout, '');
       assert.equal(status, 1, args.join(' '));
     }
+  });
+
+  test('tandem-rpc/jwt signs callers in from a hooks module; without jose, or with wrong options, the start is one line', async () => {
+    const folder = emptyFolder();
+    const main = await installPacked(folder);
+    const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+    write(
+      'shop.js',
+      `import { Router } from 'tandem-rpc';
+       const router = new Router();
+       router.rpc({ name: 'who', placement: 'inline' }, (params, { auth }) => auth);
+       export default router;`,
+    );
+    const hooks = (audience: string) =>
+      `import { jwt } from 'tandem-rpc/jwt';
+       export const authenticate = jwt({ issuer: process.env.ISSUER, audience: ${audience} });`;
+    write('hooks.js', hooks("'x'"));
+    write('wrong.js', hooks('undefined'));
+    const issuer = await Issuer.start({ after });
+    const env = { ...userEnvironment(), ISSUER: issuer.url };
+    const said = (name: string): string[] => {
+      const args = ['serve', 'shop.js', '--port', '0', '--hooks', name, '--no-supervisor'];
+      const options = { cwd: folder, env, encoding: 'utf8' } as const;
+      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], options);
+      assert.deepEqual([status, stdout], [1, ''], stderr);
+      return stderr.split('\n').filter((text) => text !== '' && !text.startsWith('{'));
+    };
+    assert.deepEqual(said('wrong.js'), [
+      'tandem: hooks: jwt: option audience: expected a text, or a list of texts, got undefined',
+    ]);
+    write(
+      'main.js',
+      `import { RpcApp } from 'tandem-rpc';
+       import router from './shop.js';
+       import { authenticate } from './hooks.js';
+       const app = new RpcApp({ router, authenticate, port: 0, logLevel: 'silent' });
+       const { url } = await app.listen();
+       const headers = { 'content-type': 'application/json', authorization: process.argv[2] };
+       const body = '{"jsonrpc":"2.0","id":1,"method":"who"}';
+       const { result } = await (await fetch(url, { method: 'POST', headers, body })).json();
+       console.log(result.sub);
+       await app.close();`,
+    );
+    const token = await issuer.token({ claims: { aud: 'x' } });
+    process.env.ISSUER = issuer.url;
+    assert.equal(await run(folder, ['main.js', `Bearer ${token}`]), 'ann\n');
+    rmSync(join(folder, 'node_modules/jose'), { recursive: true });
+    assert.deepEqual(said('hooks.js'), [
+      'tandem: hooks: jwt: it needs the package jose, which is not installed: npm install jose',
+    ]);
   });
 
   test("the server's package alone has the client too, with its types", async () => {

@@ -25,7 +25,16 @@ export async function serveMcp(
 ): Promise<void> {
   const authText = authOf(env[authVariable]);
   // Beside this process there is no other, nothing to be scraped, and nobody who could be asked who calls.
-  const own = { mcp: true, processes: 1, supervisor: false, metrics: false, hooks: '' } as const;
+  const own = {
+    mcp: true,
+    processes: 1,
+    supervisor: false,
+    metrics: false,
+    hooks: '',
+    mcpAuthorizationServers: [],
+    mcpResource: '',
+    mcpScopes: [],
+  } as const;
   const config = resolveConfig({ ...optionsFromFlags(flags), ...own }, env);
   makeOutputLossy([process.stderr]);
   const output = takeStdout();

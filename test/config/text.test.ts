@@ -62,6 +62,14 @@ describe('text of flags and variables', () => {
     [{ timeoutMs: '250ms' }, { timeoutMs: 250 }],
     [{ timeoutMs: '250' }, { timeoutMs: 250 }],
     [{ port: '0' }, { port: 0 }],
+    [
+      { mcpAuthorizationServers: ['https://a.example', 'https://b.example/t/,http://c:81'] },
+      { mcpAuthorizationServers: ['https://a.example', 'https://b.example/t/', 'http://c:81'] },
+    ],
+    [{ mcpAuthorizationServers: ['none'] }, { mcpAuthorizationServers: [] }],
+    [{ mcpResource: 'https://a.example/mcp' }, { mcpResource: 'https://a.example/mcp' }],
+    [{ mcpResource: 'none' }, { mcpResource: '' }],
+    [{ mcpScopes: ['notes:read, notes:write'] }, { mcpScopes: ['notes:read', 'notes:write'] }],
     [{ workerMemoryMb: '0' }, { workerMemoryMb: 0 }],
     [
       { strict: true, health: false },

@@ -42,8 +42,8 @@ export interface Shown {
 
 export interface ShowOptions {
   readonly options?: AppOptions;
-  readonly width?: number;
-  readonly scheme?: 'light' | 'dark';
+  readonly width?: number | undefined;
+  readonly scheme?: 'light' | 'dark' | undefined;
   /** Behind the console's own URL. */
   readonly hash?: string;
 }
@@ -71,7 +71,18 @@ export class OneBrowser {
   ): Promise<Shown> {
     const source = options?.modules === undefined ? { router: shop } : {};
     const { app, consoleUrl } = await startApp(t, { ...source, ...options });
-    assert.ok(consoleUrl !== undefined && this.#browser !== undefined);
+    assert.ok(consoleUrl !== undefined);
+    const opened = await this.open(t, consoleUrl + hash, { width, scheme });
+    return { ...opened, app, url: consoleUrl };
+  }
+
+  /** Opens a page of any server in a context of its own. */
+  async open(
+    t: TestContext,
+    url: string,
+    { width = 1280, scheme }: Pick<ShowOptions, 'width' | 'scheme'> = {},
+  ): Promise<Pick<Shown, 'page' | 'complaints' | 'hosts'>> {
+    assert.ok(this.#browser !== undefined);
     const context = await this.#browser.newContext({
       viewport: { width, height: 800 },
       ...(scheme === undefined ? {} : { colorScheme: scheme }),
@@ -90,8 +101,8 @@ export class OneBrowser {
     page.on('request', (request) => {
       if (!request.url().startsWith('data:')) hosts.add(new URL(request.url()).host);
     });
-    await page.goto(consoleUrl + hash);
-    return { page, app, url: consoleUrl, complaints, hosts };
+    await page.goto(url);
+    return { page, complaints, hosts };
   }
 }
 

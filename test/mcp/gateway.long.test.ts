@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { jwt } from '../../src/extras/jwt/jwt.ts';
 import { Router } from '../../src/index.ts';
+import { header } from '../http/raw-client.ts';
+import { Issuer } from '../jwt/issuer.ts';
 import { serve, untilReady } from '../nats/apps.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
 import { until } from '../turns.ts';
@@ -117,6 +120,44 @@ describeNats('tools of members, offered by a gateway', () => {
     assert.equal((broken.at(-1) as typeof last)?.result.isError, true);
     assert.deepEqual((await stage.call('rows', { n: 2 })).structuredContent, [0, 1]);
     assert.equal(textOf(await stage.call('breaks')), 'It broke (7)');
+  });
+
+  test('are called by agents that sign in at the gateway, which tells the member who calls', async (t) => {
+    const issuer = await Issuer.start(t);
+    const audience = 'https://tools.example.com/mcp';
+    const signedIn = new Router();
+    signedIn.rpc({ name: 'who', async: true }, (_params, { auth }) => auth);
+    const nats = { servers: server.url, service: 'signed-in' } as const;
+    const natsTrustAuth = true;
+    await serve(t, { router: signedIn, natsTrustAuth, nats: { ...nats, role: 'member' } });
+    const gateway = await Stage.start({
+      modules: undefined,
+      router: new Router(),
+      nats: { ...nats, role: 'gateway' },
+      mcpAuthorizationServers: issuer.url,
+      mcpResource: audience,
+      mcpScopes: 'tools',
+      authenticate: jwt({ issuer: issuer.url, audience }),
+    });
+    t.after(() => gateway.close());
+    const url = `http://127.0.0.1:${gateway.port}/.well-known/oauth-protected-resource/mcp`;
+    const { resource } = (await (await fetch(url)).json()) as { readonly resource: string };
+    assert.equal(resource, audience);
+    const body = legacy('tools/call', { name: 'who', arguments: {} });
+    const send = async (scope?: string) => {
+      const claims = { aud: audience, scope };
+      const bearer = async () => ({ authorization: `Bearer ${await issuer.token({ claims })}` });
+      return gateway.send(body, scope === undefined ? {} : await bearer());
+    };
+    const refused = await send();
+    assert.equal(refused.status, 401);
+    assert.match(header(refused, 'www-authenticate') ?? '', /^Bearer resource_metadata="https:/);
+    assert.equal((await send('other')).status, 403);
+    // The gateway learns of the member after its own start.
+    await until(async () => replied(await send('tools')).result !== undefined);
+    const { result } = replied(await send('tools'));
+    const auth = JSON.parse(textOf(result ?? assert.fail())) as { readonly sub: string };
+    assert.equal(auth.sub, 'ann');
   });
 
   test('follow the members: a procedure that comes is a tool, and one that goes is unknown', async (t) => {

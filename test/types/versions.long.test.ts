@@ -30,7 +30,20 @@ const strictest = {
   isolatedModules: true,
 };
 
-const entries = ['index', 'client/index', 'client/sse', 'client/socket'] as const;
+const entries = [
+  'index',
+  'client/index',
+  'client/sse',
+  'client/socket',
+  'client/tanstack',
+  'extras/jwt/jwt',
+] as const;
+
+/** What the declarations of an entry may import by name; left out: nothing. */
+const packagesOf: Readonly<Partial<Record<(typeof entries)[number], RegExp>>> = {
+  index: /^(?:@sinclair\/typebox|node:.*)$/,
+  'client/tanstack': /^@tanstack\/query-core$/,
+};
 
 /** The declaration files that an entry of the package leads to, with what each imports by name. */
 function declarationsOf(entry: string): ReadonlyMap<string, readonly string[]> {
@@ -136,7 +149,10 @@ describe('programs of users', { concurrency: 2 }, () => {
   describe('that check their libraries', () => {
     before(() => {
       for (const name of ['server', 'browser']) mkdirSync(join(project, name));
-      writeFileSync(join(project, 'server/all.ts'), `export * from 'tandem-rpc';\n`);
+      writeFileSync(
+        join(project, 'server/all.ts'),
+        `export * from 'tandem-rpc';\nexport * from 'tandem-rpc/jwt';\n`,
+      );
       const client = ['client', 'client/sse', 'client/socket'].map(
         (one) => `export * from 'tandem-rpc/${one}';\n`,
       );
@@ -156,8 +172,8 @@ describe('programs of users', { concurrency: 2 }, () => {
   });
 
   for (const entry of entries) {
-    it(`the declarations of ${entry} import TypeBox and Node's modules alone`, () => {
-      const allowed = entry === 'index' ? /^(?:@sinclair\/typebox|node:.*)$/ : /^$/;
+    it(`the declarations of ${entry} import TypeBox, TanStack Query's core and Node's modules alone`, () => {
+      const allowed = packagesOf[entry] ?? /^$/;
       const others: string[] = [];
       for (const [file, names] of declarationsOf(join(dist(), `${entry}.d.ts`))) {
         for (const name of names)

@@ -33,6 +33,8 @@ type Listed =
   | 'nats'
   | 'service'
   | 'mcpTools'
+  | 'mcpAuthorizationServers'
+  | 'mcpScopes'
   | 'httpProcedures';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
@@ -202,8 +204,47 @@ function assertTogether(config: Config): void {
       config.mcpPath === config.path,
       `option mcpPath: ${config.path} is the path of the calls; choose another one`,
     );
+    assertSignIn(config);
   }
   if (config.httpPath !== '') assertHttpPath(config);
+}
+
+/** Where hosts of agents look for what protects a resource (RFC 9728, 3). */
+export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
+
+function assertSignIn(config: Config): void {
+  const { mcpAuthorizationServers: servers, mcpResource, mcpScopes } = config;
+  const { path, mcpPath, httpPath } = config;
+  if (servers.length === 0) {
+    for (const [name, isGiven] of [
+      ['mcpResource', mcpResource !== ''],
+      ['mcpScopes', mcpScopes.length > 0],
+    ] as const) {
+      refuseIf(
+        isGiven,
+        `option ${name} needs mcpAuthorizationServers beside it: the issuers where hosts of agents sign in`,
+      );
+    }
+    return;
+  }
+  refuseIf(
+    mcpResource === '',
+    'option mcpAuthorizationServers needs mcpResource or publicUrl beside it: hosts of agents ask a token for the URL that they connect to',
+  );
+  refuseIf(
+    !URL.canParse(mcpResource),
+    `option mcpResource: publicUrl and mcpPath make ${mcpResource}, which is no URL; mend publicUrl, or give mcpResource`,
+  );
+  for (const [name, one] of Object.entries({ path, mcpPath, httpPath })) {
+    refuseIf(
+      isMetadataPath(one),
+      `option ${name}: ${one} is where hosts of agents learn where to sign in; choose another path`,
+    );
+  }
+}
+
+function isMetadataPath(path: string): boolean {
+  return path === resourceMetadataPath || path.startsWith(`${resourceMetadataPath}/`);
 }
 
 /** The path of the OpenAPI document, beside the URLs of the procedures. */
@@ -223,6 +264,9 @@ function assertHttpPath(config: Config): void {
     ...(metrics ? [{ at: '/metrics', what: 'where the metrics are' }] : []),
     ...(health ? ['/healthz', '/readyz'].map((at) => ({ at, what: 'a health check' })) : []),
     ...(introspection ? [{ at: openApiPath, what: 'where the OpenAPI document is' }] : []),
+    ...(mcp && config.mcpAuthorizationServers.length > 0
+      ? [{ at: resourceMetadataPath, what: 'where hosts of agents learn where to sign in' }]
+      : []),
   ];
   for (const { at, what } of taken) {
     refuseIf(

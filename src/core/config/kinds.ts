@@ -324,8 +324,73 @@ export function origins(): Kind<'*' | readonly string[]> {
 /** The credentials of a server's URL, which no message may show. */
 const secret = /\/\/[^@/]*@/;
 
+const withoutSecret = (given: unknown): unknown =>
+  typeof given === 'string' ? given.replace(secret, '//***@') : given;
+
 const listed = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : [value === '' ? [] : value].flat();
+
+/**
+ * An absolute URL that identifies something, and so is compared as it is written: without credentials, a query or a fragment. It
+ * consists of what may stand in a header.
+ */
+function isIdentifier(entry: unknown): entry is string {
+  return (
+    typeof entry === 'string' &&
+    /^https?:\/\/[A-Za-z0-9._~%:[\]-]+(?:\/[A-Za-z0-9._~!$&'()*+;=:@%/-]*)?$/.test(entry) &&
+    URL.canParse(entry)
+  );
+}
+
+const identifierRule = 'without a name and password, a query or a fragment';
+
+/** The URL that identifies something. The empty text and the word `none` mean nothing. */
+export function identifier(): Kind<string> {
+  const allowed = `none, or an http or https URL like https://tools.example.com/mcp, ${identifierRule}`;
+  return {
+    ...plainText,
+    placeholder: 'url',
+    allowed,
+    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    check: (value) => (value === '' || isIdentifier(value) ? value : undefined),
+    faultOf: (value) => ({ where: 'the value', allowed, given: withoutSecret(value) }),
+    toText: (value: string) => value || 'none',
+  };
+}
+
+/** URLs that identify something. The word `none` is the empty list. */
+export function identifiers(): Kind<readonly string[]> {
+  const allowed = `none, or http and https URLs like https://auth.example.com, ${identifierRule}, separated by commas`;
+  return {
+    placeholder: 'url',
+    allowed,
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list = listed(value);
+      if (isWord(list, 'none')) return Object.freeze([]);
+      const urls = list.filter(isIdentifier);
+      return urls.length === list.length ? Object.freeze([...new Set(urls)]) : undefined;
+    },
+    // The whole list is not shown: an entry may hold a password.
+    faultOf: (value) => {
+      const list = listed(value);
+      const at = list.findIndex((entry) => !isIdentifier(entry));
+      return {
+        where: list.length > 1 ? `entry ${at + 1}` : 'the value',
+        allowed,
+        given: withoutSecret(list[at]),
+      };
+    },
+    toText: (value: readonly string[]) => value.join(',') || 'none',
+  };
+}
+
+/** Scopes of OAuth (RFC 6749, 3.3), without commas, which separate them here. */
+export function scopes(): Kind<readonly string[]> {
+  const allowed = 'none, or scopes like notes:read, without spaces, separated by commas';
+  return list('scopes', allowed, 'none', /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,256}$/);
+}
 
 function isServer(entry: unknown): entry is string {
   if (typeof entry !== 'string' || !/^(?:(?:nats|tls):\/\/)?[^\s/?#,]+\/?$/.test(entry))
@@ -357,7 +422,7 @@ export function natsServers(): Kind<readonly string[]> {
       return {
         where: list.length > 1 ? `entry ${at + 1}` : 'the server',
         allowed,
-        given: typeof given === 'string' ? given.replace(secret, '//***@') : given,
+        given: withoutSecret(given),
       };
     },
     toText: (value: readonly string[]) => value.join(',') || 'none',

@@ -10,6 +10,8 @@ import {
   fileMode,
   headerNames,
   hosts,
+  identifier,
+  identifiers,
   integer,
   natsServers,
   oneOf,
@@ -18,6 +20,7 @@ import {
   portOr,
   procedurePatterns,
   rate,
+  scopes,
   serviceNames,
   subjectPrefixes,
   switchOrOneOf,
@@ -581,6 +584,32 @@ export const table = {
     about: 'What agents are told that this server is called',
     reason: 'people see it in their host, beside other servers',
   }),
+  mcpAuthorizationServers: protocolOption({
+    kind: identifiers(),
+    fallback: Object.freeze([]),
+    about:
+      'Issuers whose tokens authenticate takes at mcpPath: hosts of agents are told where to sign in (RFC 9728); none: they are not; repeatable',
+    reason: 'only the operator knows who issues the tokens',
+  }),
+  mcpResource: protocolOption({
+    kind: identifier(),
+    fallback: {
+      text: 'publicUrl + mcpPath, where mcpAuthorizationServers is set',
+      from: ({ mcpAuthorizationServers: servers, publicUrl = '', mcpPath }) =>
+        Array.isArray(servers) && servers.length > 0 && publicUrl !== ''
+          ? String(publicUrl) + String(mcpPath)
+          : '',
+    },
+    about: 'The URL that agents connect to, for which they ask a token: its audience',
+    reason: 'behind a proxy the service does not know its own address',
+  }),
+  mcpScopes: protocolOption({
+    kind: scopes(),
+    fallback: Object.freeze([]),
+    about:
+      'Scopes that agents ask for when they sign in; a caller whose auth.scopes is a list without one of them gets a 403; repeatable',
+    reason: 'authorize decides for each procedure; these are what every agent needs',
+  }),
   httpPath: protocolOption({
     kind: textOrNone(
       'path',
@@ -628,7 +657,7 @@ export const table = {
     ),
     fallback: '',
     about:
-      'Where clients find the service, with the prefix that a proxy takes away: the server of the OpenAPI document',
+      'Where clients find the service, with the prefix that a proxy takes away: the server of the OpenAPI document, and the start of mcpResource',
     reason: 'behind a proxy the service does not know its own address',
   }),
   introspection: protocolOption({

@@ -12,6 +12,7 @@ export const logEvents = {
   'no-procedures': 'log',
   'returns-missing': 'log',
   'group-unused': 'log',
+  'mcp-sign-in': 'log',
   'mcp-tools': 'log',
   'http-api': 'log',
   'console-absent': 'log',

@@ -21,6 +21,7 @@ import { EventStream, eventText } from '../../server/http/event-stream/event-str
 import type { McpClient, McpHead } from './message.ts';
 import { type Fault, isFault, type McpAnswer, McpCode } from './protocol.ts';
 import type { McpServer } from './server.ts';
+import type { SignIn } from './sign-in.ts';
 
 /** Refuses a request below the protocol: as `rejection`, without the id null, which MCP does not have. */
 function mcpRejection(status: number, reason: string, headers: readonly string[] = []): Answer {
@@ -63,24 +64,28 @@ const foreignOrigin = mcpRejection(
 /** MCP on a path of an HTTP server. */
 export class McpEndpoint implements Facade {
   readonly #server: McpServer;
+  readonly #signIn: SignIn | undefined;
   readonly #hasHosts: boolean;
   readonly #origins: TrustedOrigins;
   readonly #preflight = bodyless(204, preflightHeaders);
   readonly #notAllowed: Answer;
 
+  /** @param signIn what callers that are refused are told; undefined: only that they need a token */
   constructor(
     path: string,
     server: McpServer,
     options: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
+    signIn: SignIn | undefined,
   ) {
     this.#server = server;
+    this.#signIn = signIn;
     this.#hasHosts = options.allowedHosts.length > 0;
     this.#origins = new TrustedOrigins(options);
     this.#notAllowed = mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']);
   }
 
   handler(head: FacadeHead): BodyHandler {
-    return new McpExchange(this.#server, head);
+    return new McpExchange(this.#server, this.#signIn, head);
   }
 
   /** There are no sessions and no events to GET. */
@@ -109,14 +114,22 @@ const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 /** Answers one POST on the path of MCP. */
 class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   readonly #server: McpServer;
+  readonly #signIn: SignIn | undefined;
   readonly #head: McpHead;
+  readonly #hasToken: boolean;
   #sink: ReplySink<BodyAnswer> | undefined;
   /** Of the reply, if the client takes events. */
   #events: EventStream | undefined;
 
-  constructor(server: McpServer, { mcp }: FacadeHead) {
+  constructor(
+    server: McpServer,
+    signIn: SignIn | undefined,
+    { mcp, hasAuthorization }: FacadeHead,
+  ) {
     this.#server = server;
+    this.#signIn = signIn;
     this.#head = mcp ?? noHead;
+    this.#hasToken = hasAuthorization;
   }
 
   handle(
@@ -147,7 +160,20 @@ class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
 
   #toAnswer(answer: McpAnswer): BodyAnswer {
     if (answer === undefined) return this.#events?.isOpen === true ? undefined : accepted;
-    return isFault(answer) ? faultAnswer(answer) : answer;
+    return isFault(answer) ? this.#faultAnswer(answer) : answer;
+  }
+
+  #faultAnswer({ fault, code, text }: Fault): Answer {
+    if (fault === 'malformed') return jsonAnswer(400, text);
+    if (fault === 'unknown-method') return jsonAnswer(404, text);
+    const signIn = this.#signIn;
+    if (fault === 'scope')
+      return jsonAnswer(403, text, [...(signIn?.scopeLines ?? []), ...noStore]);
+    const status = statusOfService(code);
+    if (status !== undefined) return jsonAnswer(status, text, noStore);
+    // 401 tells a client to log in, which in this protocol is always done with a bearer token.
+    const lines = signIn?.challengeLines(this.#hasToken) ?? bearer;
+    return jsonAnswer(401, text, [...lines, ...noStore]);
   }
 }
 
@@ -160,12 +186,4 @@ function writtenInto(events: EventStream): NonNullable<McpClient['events']> {
 }
 
 const noStore = ['cache-control', 'no-store'];
-
-function faultAnswer({ fault, code, text }: Fault): Answer {
-  if (fault === 'malformed') return jsonAnswer(400, text);
-  if (fault === 'unknown-method') return jsonAnswer(404, text);
-  const status = statusOfService(code);
-  if (status !== undefined) return jsonAnswer(status, text, noStore);
-  // 401 tells a client to log in, which in this protocol is always done with a bearer token.
-  return jsonAnswer(401, text, ['www-authenticate', 'Bearer', ...noStore]);
-}
+const bearer = ['www-authenticate', 'Bearer'];

@@ -4,9 +4,9 @@ import type { Outcome, Reply } from '../../core/protocol/reply.ts';
 export interface Fault {
   /**
    * What a transport with statuses says differently. `malformed`: the message, or what came with it, is against the protocol;
-   * `refused`: the caller may not call, and `code` says who refused.
+   * `refused`: the caller may not call, and `code` says who refused; `scope`: what it has signed in for is not enough.
    */
-  readonly fault: 'malformed' | 'unknown-method' | 'refused';
+  readonly fault: 'malformed' | 'unknown-method' | 'refused' | 'scope';
   /** The error's code. Of a refusal the one that the hook gave, which the text may not have. */
   readonly code: number;
   /** JSON-RPC error response. */
@@ -89,6 +89,13 @@ export function refusedFault(id: string | undefined, { code, text }: Outcome): F
   };
   const told = errorText(id, McpCode.InternalError, message, { code, ...data });
   return { fault: 'refused', code, text: told };
+}
+
+/** The answer to a caller who has signed in without these scopes. */
+export function scopeFault(id: string | undefined, missing: readonly string[]): Fault {
+  const code = McpCode.InvalidRequest;
+  const message = `Insufficient scope: sign in for ${missing.join(' ')}`;
+  return { fault: 'scope', code, text: errorText(id, code, message, { missing }) };
 }
 
 /** The version of the protocol whose requests tell all about themselves: nothing is kept between two of them. */

@@ -2,7 +2,7 @@ import { ownVersion } from '../../core/base/package-files.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
-import type { ReadLimits } from '../../core/protocol/body.ts';
+import { isObject, type ReadLimits } from '../../core/protocol/body.ts';
 import { toSource } from '../../core/protocol/read.ts';
 import { type Outcome, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
@@ -30,6 +30,7 @@ import {
   metaNames,
   modernVersion,
   refusedFault,
+  scopeFault,
   serverInfoName,
   unknownMethod,
 } from './protocol.ts';
@@ -58,12 +59,16 @@ export class McpServer {
   readonly #tail: string;
   readonly #ttlMs: number;
   readonly #styles: Readonly<Record<Era, ResultStyle>>;
+  /** What each caller that has signed in must have signed in for. */
+  readonly #scopes: readonly string[];
 
   constructor(dispatcher: Dispatcher) {
-    const { mcpName, mcpTools, watch, maxDepth, maxBatch, maxReplyBytes } = dispatcher.config;
+    const { config } = dispatcher;
+    const { mcpName, mcpTools, mcpScopes, watch, maxDepth, maxBatch, maxReplyBytes } = config;
     this.#service = dispatcher;
     this.#limits = { maxDepth, maxBatch, strict: true };
     this.#tools = new Tools(dispatcher, mcpTools);
+    this.#scopes = mcpScopes;
     this.#serverInfo = JSON.stringify({ name: mcpName, version: ownVersion() });
     this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
     this.#ttlMs = watch ? 0 : ttlMs;
@@ -156,7 +161,9 @@ export class McpServer {
     const settle = (refused: Outcome | undefined): Returned => {
       // The scope knows who calls by now: the service must not wait for it again.
       scope.verdict = undefined;
-      return refused === undefined ? goOn() : refusedFault(id, refused);
+      if (refused !== undefined) return refusedFault(id, refused);
+      const missing = missingScopes(this.#scopes, scope.authText);
+      return missing.length === 0 ? goOn() : scopeFault(id, missing);
     };
     return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
   }
@@ -256,6 +263,21 @@ export class McpServer {
     if (answer === undefined) return resultReply(id, '{}');
     return isFault(answer) ? answer.text : Buffer.from(answer).toString();
   }
+}
+
+/**
+ * The scopes that a caller lacks. Nothing is known of a caller whose `auth` has no list of texts named `scopes`: `authorize` decides
+ * by whatever else it has.
+ *
+ * @param authText JSON text of `context.auth`
+ */
+function missingScopes(wanted: readonly string[], authText: string | undefined): readonly string[] {
+  if (wanted.length === 0 || authText === undefined) return [];
+  const auth: unknown = JSON.parse(authText);
+  if (!isObject(auth) || !Array.isArray(auth.scopes)) return [];
+  const scopes: readonly unknown[] = auth.scopes;
+  if (!scopes.every((one) => typeof one === 'string')) return [];
+  return wanted.filter((one) => !scopes.includes(one));
 }
 
 /** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */

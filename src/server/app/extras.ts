@@ -1,3 +1,4 @@
+import type { Config } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { provideClusterTransport } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
@@ -23,8 +24,8 @@ export interface Facades {
   /** Why the console that was asked for has no page; undefined: it has one, or nobody asked. */
   readonly consoleAbsence: string | undefined;
   /**
-   * Once something is served: says which patterns of `mcpTools` and `httpProcedures` name no procedure, and which procedures
-   * have no URL.
+   * Once something is served: says which patterns of `mcpTools` and `httpProcedures` name no procedure, which procedures have no
+   * URL, and that agents need not sign in although they are told where.
    *
    * @throws StartupError for a procedure that must not be served as it is declared
    */
@@ -43,7 +44,7 @@ export async function loadFacades(
 ): Promise<Facades> {
   const { mcp: hasMcp, httpPath } = dispatcher.config;
   const [mcp, api, console] = await Promise.all([
-    hasMcp ? loadMcp(dispatcher, http) : undefined,
+    hasMcp ? loadMcp(dispatcher, http, asksWho) : undefined,
     httpPath === '' ? undefined : loadApi(dispatcher, http, asksWho),
     site && loadConsole(dispatcher, site),
   ]);
@@ -51,7 +52,7 @@ export async function loadFacades(
     served: { mcp: mcp?.served, api: api?.served, console: console?.site },
     consoleAbsence: console?.absence,
     async check(log) {
-      await mcp?.warnOfNoTools(log);
+      await mcp?.check(log);
       await api?.check(log);
     },
   };
@@ -66,16 +67,29 @@ async function loadApi(dispatcher: Dispatcher, http: HttpOptions, asksWho: boole
   };
 }
 
-async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
+const asksNobody =
+  'mcpAuthorizationServers: there is no authenticate, so every agent may call without signing in; give one, such as jwt of tandem-rpc/jwt';
+
+async function loadSignIn(config: Config) {
+  const { SignIn } = await import('../../extras/mcp/sign-in.ts');
+  return new SignIn(config);
+}
+
+async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
   const [{ McpServer }, { McpEndpoint }] = await Promise.all([
     import('../../extras/mcp/server.ts'),
     import('../../extras/mcp/endpoint.ts'),
   ]);
   const server = new McpServer(dispatcher);
-  const path = dispatcher.config.mcpPath;
+  const { config } = dispatcher;
+  const signIn = config.mcpAuthorizationServers.length === 0 ? undefined : await loadSignIn(config);
+  const path = config.mcpPath;
   return {
-    served: { path, facade: new McpEndpoint(path, server, http) },
-    warnOfNoTools: (log: Log) => server.warnOfNoTools(log),
+    served: { path, facade: new McpEndpoint(path, server, http, signIn), metadata: signIn },
+    check: async (log: Log) => {
+      await server.warnOfNoTools(log);
+      if (signIn !== undefined && !asksWho) log.warn({ event: 'mcp-sign-in' }, asksNobody);
+    },
   };
 }
 

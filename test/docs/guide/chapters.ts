@@ -2,11 +2,15 @@ import { readdirSync } from 'node:fs';
 import { pathOf, read } from '../pages.ts';
 import { parseStory } from './story.ts';
 
+/** Recipes of pages: test/client/react.long.test.ts plays them. */
+const ofBrowsers: readonly string[] = ['docs/recipes/react.md'];
+
 /** The pages of the guide and of the recipes: each is a story. */
 export const chapters: readonly string[] = ['guide', 'recipes'].flatMap((folder) =>
   readdirSync(pathOf(`docs/${folder}`))
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
-    .map((name) => `docs/${folder}/${name}`),
+    .map((name) => `docs/${folder}/${name}`)
+    .filter((page) => !ofBrowsers.includes(page)),
 );
 
 /**

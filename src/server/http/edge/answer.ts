@@ -184,6 +184,9 @@ export interface CorsLines extends ReplyLines {
 /** For what only pages of this server's own origin may read. */
 export const noCors: CorsLines = toCorsLines([]);
 
+/** For what every page may read, whatever `corsOrigin` lists. */
+export const anyCors: CorsLines = toCorsLines(['access-control-allow-origin', '*']);
+
 export type Cors = (origin: string | undefined) => CorsLines;
 
 function toCorsLines(lines: readonly string[]): CorsLines {
@@ -205,10 +208,7 @@ export function createCors({
   corsOrigin,
   corsCredentials,
 }: Pick<Config, 'corsOrigin' | 'corsCredentials'>): Cors {
-  if (corsOrigin === '*') {
-    const any = toCorsLines(['access-control-allow-origin', '*']);
-    return () => any;
-  }
+  if (corsOrigin === '*') return () => anyCors;
   const vary = ['vary', 'origin'];
   const foreign = toCorsLines(vary);
   const others = corsCredentials ? ['access-control-allow-credentials', 'true', ...vary] : vary;

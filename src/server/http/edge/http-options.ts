@@ -13,7 +13,7 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
    */
   readonly sharedPort: boolean;
   /** The path at which MCP is served, and what serves it; undefined: nowhere. */
-  readonly mcp: { readonly path: string; readonly facade: Facade } | undefined;
+  readonly mcp: McpSite | undefined;
   /** The path below which each procedure has a URL, and what serves them; undefined: none has one. */
   readonly api: { readonly path: string; readonly facade: ProcedureUrls } | undefined;
   /** What is served below `/console/`; undefined: nothing. */
@@ -84,6 +84,21 @@ export interface ConsoleSite {
   profile(query: string, left: AbortSignal): Promise<Answer>;
 }
 
+/** MCP, as both servers see it. */
+interface McpSite {
+  readonly path: string;
+  readonly facade: Facade;
+  /** What hosts of agents read before they sign in; undefined: they are not told. */
+  readonly metadata: ResourceMetadata | undefined;
+}
+
+/** A document that any page may read. */
+interface ResourceMetadata {
+  /** Where it is served. */
+  readonly paths: ReadonlySet<string>;
+  answer(method: string): Answer;
+}
+
 /** The headers that repeat what a message of MCP says. Repeated headers are joined with a comma. */
 export interface McpHeaders {
   version: string | undefined;
@@ -96,6 +111,8 @@ export interface FacadeHead {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly mcp: McpHeaders | undefined;
+  /** Whether the header `authorization` was sent. */
+  readonly hasAuthorization: boolean;
 }
 
 /** What serves the procedures at a path of its own, by another protocol than JSON-RPC. */

@@ -5,8 +5,10 @@ import type { Document, DocumentFormat, Service } from '../../../core/dispatch/s
 import { cappedReply, type Outcome } from '../../../core/protocol/reply.ts';
 import {
   type Answer,
+  anyCors,
   bodyless,
   type Cors,
+  type CorsLines,
   createCors,
   jsonAnswer,
   matchesEtag,
@@ -37,6 +39,7 @@ export type Target =
   | 'mcp'
   | 'api'
   | 'openapi'
+  | 'metadata'
   | 'healthz'
   | 'readyz'
   | 'metrics'
@@ -139,7 +142,10 @@ export class RequestHandler {
     const options = this.context.options;
     const { path, mcp, api, serves, introspection, console: site, health } = options;
     if (url === path && serves !== 'operations') return 'rpc';
-    if (url === mcp?.path && serves !== 'operations') return 'mcp';
+    if (mcp !== undefined && serves !== 'operations') {
+      if (url === mcp.path) return 'mcp';
+      if (mcp.metadata?.paths.has(url) === true) return 'metadata';
+    }
     if (api !== undefined && serves !== 'operations') {
       if (this.nameIn(url) !== undefined) return 'api';
       if (url === openApiPath && introspection) return 'openapi';
@@ -172,11 +178,16 @@ export class RequestHandler {
     return target === 'mcp' ? this.context.options.mcp?.facade : undefined;
   }
 
+  #corsOf(target: Target, origin: string | undefined): CorsLines {
+    if (isConsole(target)) return noCors;
+    return target === 'metadata' ? anyCors : this.#cors(origin);
+  }
+
   /** Begins a request, whose answer `call`, `answer` or an upgrade gives. */
   begin(response: Responder, { target, method, path, name, scheme }: Asked): Exchange {
     const { head } = this;
     const { service, options } = this.context;
-    const cors = isConsole(target) ? noCors : this.#cors(head.origin);
+    const cors = this.#corsOf(target, head.origin);
     const exchange = new Exchange(this.context, response, head, cors, method === 'HEAD');
     const { tracing } = service;
     if (tracing === undefined || !takesCalls(target)) return exchange;
@@ -347,6 +358,8 @@ export class RequestHandler {
         return isRead && introspection ? this.#introspect(asked, ifNoneMatch) : this.#notAllowed;
       case 'root':
         return isRead ? bodyless(307, ['location', 'console/']) : this.#onlyPages;
+      case 'metadata':
+        return this.context.options.mcp?.metadata?.answer(method) ?? this.#notFound;
       case 'none':
       case 'mcp':
       case 'api':

@@ -54,6 +54,7 @@ export class RequestHead {
   /** Undefined: none of these headers was sent. Made only where one was: nearly all requests are calls. */
   upgrade: UpgradeHead | undefined;
   mcp: McpHeaders | undefined;
+  hasAuthorization = false;
   /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
   /** All headers, where `authenticate` wants them. The object has no prototype, since a header may have any name. */
@@ -109,6 +110,7 @@ export class RequestHead {
     this.tracestate = undefined;
     this.upgrade = undefined;
     this.mcp = undefined;
+    this.hasAuthorization = false;
     this.forwarded = undefined;
     this.all = undefined;
     this.#isProxied = false;
@@ -191,6 +193,7 @@ export class RequestHead {
         break;
       case 13:
         if (name === 'if-none-match') this.ifNoneMatch = join(this.ifNoneMatch, value);
+        else if (name === 'authorization') this.hasAuthorization = true;
         break;
       case 14:
         if (name === 'content-length') {

@@ -105,8 +105,8 @@ export function mountedOptions(options: HttpOptions, asksOther: boolean): HttpOp
 export function mountedTarget({ req, routed }: Mount, requests: RequestHandler): Target {
   const dressed: Dressed = req;
   const asked = toMountTarget(requests.targetOf(pathOf(dressed.originalUrl)));
-  // Of `app.use('/api', handler)` the url is a name alone, and a procedure may be called healthz.
-  if (asked === 'api' || asked === 'openapi') return asked;
+  // Of `app.use('/api', handler)` the url is a name alone, and a procedure may be called healthz. Below the metadata it is a path.
+  if (asked === 'api' || asked === 'openapi' || asked === 'metadata') return asked;
   const own = toMountTarget(requests.targetOf(pathOf(req.url)));
   if (own !== 'none') return own;
   // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.

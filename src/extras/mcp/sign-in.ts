@@ -1,0 +1,105 @@
+import { type Config, resourceMetadataPath } from '../../core/config/config.ts';
+import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
+
+/** How long clients may keep the metadata, seconds. */
+const maxAge = 3600;
+
+const methods = 'GET, HEAD, OPTIONS';
+
+/** The header with the version is the only one that clients send here for which a browser asks first. */
+const preflight = bodyless(204, [
+  'access-control-allow-methods',
+  methods,
+  'access-control-allow-headers',
+  'mcp-protocol-version, content-type, authorization',
+  'access-control-max-age',
+  '86400',
+]);
+
+/**
+ * How a host of agents learns where to sign in: the metadata of this server as a protected resource (RFC 9728), and the headers of
+ * a refusal that lead there (RFC 6750, 3).
+ */
+export class SignIn {
+  /** Where the metadata is served: without a path, at the path of MCP, and at that of the resource, if it is another one. */
+  readonly paths: ReadonlySet<string>;
+  /** Of a 403: the token lacks a scope. */
+  readonly scopeLines: readonly string[];
+  readonly #metadata: Answer;
+  readonly #notAllowed = rejection(405, 'use GET', { headers: ['allow', methods] });
+  readonly #withoutToken: readonly string[];
+  readonly #withToken: readonly string[];
+
+  constructor({
+    mcpPath,
+    mcpName,
+    mcpResource,
+    mcpAuthorizationServers,
+    mcpScopes,
+  }: Pick<
+    Config,
+    'mcpPath' | 'mcpName' | 'mcpResource' | 'mcpAuthorizationServers' | 'mcpScopes'
+  >) {
+    const resource = new URL(mcpResource);
+    this.paths = new Set([
+      resourceMetadataPath,
+      ...[mcpPath, resource.pathname].flatMap((path) => [
+        `${resourceMetadataPath}${path}`,
+        // Clients leave a final slash out.
+        `${resourceMetadataPath}${path.replace(/\/$/, '')}`,
+      ]),
+    ]);
+    const metadata = {
+      resource: mcpResource,
+      authorization_servers: mcpAuthorizationServers,
+      scopes_supported: mcpScopes.length === 0 ? undefined : mcpScopes,
+      bearer_methods_supported: ['header'],
+      resource_name: mcpName,
+    };
+    const cache = ['cache-control', `public, max-age=${maxAge}`];
+    this.#metadata = jsonAnswer(200, JSON.stringify(metadata), cache);
+    const at = `resource_metadata="${metadataUrl(resource, mcpPath)}"`;
+    const scope = mcpScopes.length === 0 ? '' : `, scope="${mcpScopes.join(' ')}"`;
+    this.#withoutToken = challenge(`${at}${scope}`);
+    this.#withToken = challenge(`${at}${scope}, error="invalid_token"`);
+    this.scopeLines = challenge(`error="insufficient_scope"${scope}, ${at}`);
+  }
+
+  /** Answers a request for the metadata. */
+  answer(method: string): Answer {
+    if (method === 'OPTIONS') return preflight;
+    return method === 'GET' || method === 'HEAD' ? this.#metadata : this.#notAllowed;
+  }
+
+  /** Of a 401. Who has sent no token is told of no error (RFC 6750, 3.1). */
+  challengeLines(hasToken: boolean): readonly string[] {
+    return hasToken ? this.#withToken : this.#withoutToken;
+  }
+}
+
+/**
+ * The URL of the metadata. RFC 9728, 3.1 puts the well-known part between host and path:
+ *
+ *     https://example.com/mcp         https://example.com/.well-known/oauth-protected-resource/mcp
+ *
+ * If a proxy takes a prefix off, which it sends here, only what stands below that prefix is sure to come here (RFC 9728, 5.1
+ * allows any URL in a challenge):
+ *
+ *     https://example.com/tools/mcp   https://example.com/tools/.well-known/oauth-protected-resource/mcp
+ */
+function metadataUrl({ origin, pathname }: URL, mcpPath: string): string {
+  const hasPrefix = pathname.endsWith(mcpPath);
+  const prefix = hasPrefix ? pathname.slice(0, -mcpPath.length) : '';
+  const path = hasPrefix ? mcpPath : pathname;
+  return `${origin}${prefix}${resourceMetadataPath}${path === '/' ? '' : path}`;
+}
+
+/** Pages may read the header only if it is named. */
+function challenge(parameters: string): readonly string[] {
+  return [
+    'www-authenticate',
+    `Bearer ${parameters}`,
+    'access-control-expose-headers',
+    'www-authenticate',
+  ];
+}

@@ -1,0 +1,67 @@
+/** A host of agents that is a page of another origin, in a browser: what it needs to read so that somebody can sign in. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { Router, RpcError } from '../../src/index.ts';
+import { listenTo, makeApp } from '../harness.ts';
+import { findProgram } from '../programs.ts';
+import { legacy } from './stage.ts';
+
+const executablePath = process.env.CHROMIUM_PATH ?? findProgram('chromium');
+const skip = executablePath === undefined && 'no Chromium here: apt-get install chromium';
+
+const router = new Router();
+router.rpc({ name: 'who', async: true }, (_params, { auth }) => auth ?? null);
+
+for (const transport of ['uws', 'node'] as const) {
+  test(`a page reads challenge, metadata and result, on ${transport}`, { skip }, async (t) => {
+    const pages = await listenTo(t, (_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>host</title>');
+    });
+    const origin = `http://127.0.0.1:${pages}`;
+    const { app } = makeApp(t, {
+      router,
+      transport,
+      mcp: true,
+      corsOrigin: origin,
+      mcpAuthorizationServers: 'https://auth.example.com',
+      mcpResource: 'https://tools.example.com/mcp',
+      mcpScopes: 'tools',
+      authenticate: ({ headers }) => {
+        if (headers.authorization !== 'Bearer t') throw new RpcError(4010, 'Sign in');
+        return { sub: 'ann' };
+      },
+    });
+    const { port } = await app.listen({ port: 0 });
+    const browser = await chromium.launch({
+      executablePath: executablePath as string,
+      args: ['--no-sandbox'],
+    });
+    t.after(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(origin);
+    const read = (path: string, init: RequestInit) =>
+      page.evaluate(
+        async ([url, given]) => {
+          const response = await fetch(url, given);
+          const challenge = response.headers.get('www-authenticate');
+          return { status: response.status, challenge, text: await response.text() };
+        },
+        [`http://127.0.0.1:${port}${path}`, init] as const,
+      );
+    const headers = { 'content-type': 'application/json', 'mcp-protocol-version': '2025-11-25' };
+    const body = legacy('ping');
+    const refused = await read('/mcp', { method: 'POST', headers, body });
+    assert.equal(refused.status, 401);
+    assert.match(refused.challenge ?? '', /^Bearer resource_metadata="https:.*", scope="tools"$/);
+    // The page may be of any origin here: where to sign in is no secret.
+    await page.goto(`http://localhost:${pages}`);
+    const wellKnown = '/.well-known/oauth-protected-resource/mcp';
+    const metadata = await read(wellKnown, { headers: { 'mcp-protocol-version': '2025-11-25' } });
+    assert.match(metadata.text, /"authorization_servers":\["https:\/\/auth\.example\.com"\]/);
+    await page.goto(origin);
+    const signedIn = { ...headers, authorization: 'Bearer t' };
+    const answered = await read('/mcp', { method: 'POST', headers: signedIn, body });
+    assert.deepEqual([answered.status, JSON.parse(answered.text).result], [200, {}]);
+  });
+}

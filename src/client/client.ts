@@ -23,6 +23,11 @@ export interface ClientOptions {
   readonly url: string | URL;
   /** Headers of each request. A function is called for each request, and for each retry. */
   readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
+  /**
+   * Gives the `traceparent` of the current span (W3C Trace Context), which each HTTP request has as a header. Called when a call or
+   * a batch is made; its retries have the same. What is undefined or invalid is not sent, nor is anything over a WebSocket.
+   */
+  readonly traceparent?: (() => string | undefined) | undefined;
   /** Milliseconds that a call may take, retries included. Default: no limit here; the server's own limit holds. */
   readonly timeoutMs?: number | undefined;
   /** How many times a failed call is sent again, if sending it again is safe. Default: 2. */
@@ -68,7 +73,7 @@ const unread: Readable = (start, send) => {
  * Creates a typed client of a JSON-RPC 2.0 server over HTTP: `client.math.add({ a: 1, b: 2 })`. The client opens no
  * connection of its own, so there is nothing to close.
  *
- * A call rejects with an RpcError, an RpcTransportError, the reason of its signal, what `headers` throws, or the
+ * A call rejects with an RpcError, an RpcTransportError, the reason of its signal, what `headers` or `traceparent` throws, or the
  * TypeError of params that JSON can't hold.
  */
 export function createClient<C extends Contract<C> = Contract>(
@@ -82,6 +87,7 @@ export function createClient(options: ClientOptions): unknown {
       assertNames('createClient', options, [
         'url',
         'headers',
+        'traceparent',
         'timeoutMs',
         'retries',
         'fetch',
@@ -98,15 +104,20 @@ export function createClient(options: ClientOptions): unknown {
   const endpoint = { ...options, url: String(options.url) };
   const { send, readable } = (options.transport ?? options.streams)?.(endpoint) ?? {};
   const exchange = createExchange(
-    send ?? (({ body }, signal, expires) => post(endpoint, body, signal, expires)),
+    send ?? ((request, signal, expires) => post(endpoint, request, signal, expires)),
   );
   const collected = automatic === undefined ? exchange : collect(exchange, automatic.max);
 
   // Without a prototype, so that only the names in it are found.
   const known = { __proto__: null, ...hints } as unknown as Hints;
-  /** Serialises the params at once: the caller may change them after the call. */
-  const toCall = (method: string, params: unknown, notify = false): Call => {
-    return { method, params: encode(params, known[method]), notify };
+  /** Serialises the params at once: the caller may change them after the call, and the current span too. */
+  const toCall = (method: string, params: unknown, notify = false, index = 0): Call => {
+    return {
+      method,
+      params: encode(params, known[method]),
+      notify,
+      traceparent: index ? undefined : options.traceparent?.(),
+    };
   };
   const isRepeatable = ({ method }: Call) => known[method]?.readOnly || known[method]?.idempotent;
   const sendAll = async (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> => {
@@ -137,7 +148,7 @@ export function createClient(options: ClientOptions): unknown {
       calls.length === 0
         ? []
         : sendAll(
-            calls.map(([method, params]) => toCall(method, params)),
+            calls.map(([method, params], index) => toCall(method, params, false, index)),
             own,
           ),
   };

@@ -8,8 +8,8 @@ export interface ContractEntry {
   readonly yields?: unknown;
   /** The errors that the procedure declares, by name. */
   readonly errors?: Readonly<Record<string, ContractError>>;
-  /** What the procedure declares of its effects: query libraries tell reads from writes by it. Absent: nothing. */
-  readonly effects?: { readonly readOnly?: true; readonly idempotent?: true };
+  /** What the procedure declares of its effects: query libraries tell reads from writes by it. Absent or undefined: nothing. */
+  readonly effects?: { readonly readOnly?: true; readonly idempotent?: true } | undefined;
 }
 
 /**

@@ -35,6 +35,8 @@ export interface Call {
   readonly params: string | undefined;
   /** True: a notification. It is sent without an id and gets no reply. */
   readonly notify: boolean;
+  /** Of the span that was current when the call was made, as the program says; not checked. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A request as it was sent. */
@@ -48,6 +50,8 @@ export interface Sent {
 export interface Request {
   readonly sent: readonly Sent[];
   readonly body: string;
+  /** That of the first call. */
+  readonly traceparent?: string | undefined;
 }
 
 /** What came for a request. */
@@ -131,8 +135,19 @@ export function toRequest(calls: readonly Call[]): Request {
     return { method, id };
   });
   const body = texts.join();
-  return { sent, body: calls.length === 1 ? body : `[${body}]` };
+  return {
+    sent,
+    body: calls.length === 1 ? body : `[${body}]`,
+    traceparent: calls[0]?.traceparent,
+  };
 }
+
+/**
+ * W3C Trace Context: no zeros, no version ff, and nothing after the flags in version 00. Headers hold no other
+ * characters than these at its end.
+ */
+const isTraceparent =
+  /^(?!ff|00.{54})[\da-f]{2}-(?!0+-)[\da-f]{32}-(?!0+-)[\da-f]{16}-[\da-f]{2}(-[ -~]*)?$/;
 
 type Facts = { -readonly [Name in keyof TransportFacts]: TransportFacts[Name] };
 
@@ -143,7 +158,7 @@ type Facts = { -readonly [Name in keyof TransportFacts]: TransportFacts[Name] };
  */
 export async function post(
   { url, headers, fetch: given }: Endpoint,
-  body: string,
+  { body, traceparent }: Pick<Request, 'body' | 'traceparent'>,
   signal: AbortSignal,
   expires: number,
   accept = '',
@@ -152,6 +167,7 @@ export async function post(
   signal.throwIfAborted();
   head.set('content-type', 'application/json');
   head.set('accept', `${accept}application/json`);
+  if (traceparent && isTraceparent.test(traceparent)) head.set('traceparent', traceparent);
   if (expires < Infinity) {
     head.set('rpc-timeout-ms', `${Math.max(1, Math.ceil(expires - performance.now()))}`);
   }

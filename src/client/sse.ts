@@ -24,9 +24,9 @@ export function sse(options: StreamTransportOptions = {}): Transport {
   }
   return (endpoint) => ({
     readable: createReadable(async function* (call, signal) {
-      const { sent, body } = toRequest([call]);
+      const request = toRequest([call]);
       const accept = 'text/event-stream, ';
-      const { stream, ...answer } = await post(endpoint, body, signal, Infinity, accept);
+      const { stream, ...answer } = await post(endpoint, request, signal, Infinity, accept);
       let reply: unknown = stream ? undefined : answer.reply;
       try {
         for await (const text of stream ? eventsOf(stream as Bytes) : []) {
@@ -41,7 +41,7 @@ export function sse(options: StreamTransportOptions = {}): Transport {
       } catch (cause) {
         throw new RpcTransportError('the stream broke off', { ...answer.facts, cause });
       }
-      return resultOf(readReplies(sent, { ...answer, reply }));
+      return resultOf(readReplies(request.sent, { ...answer, reply }));
     }, options.wait),
   });
 }

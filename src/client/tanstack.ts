@@ -18,7 +18,9 @@ import type { CallErrors, CallParams, CallResult, Client } from './types.ts';
 export type QueryKey = readonly [root: string, path?: readonly string[], what?: object];
 
 /** Without `effects` a procedure may be both, a query and a mutation. */
-type Effects<Entry> = Entry extends { readonly effects: infer E } ? E : { readonly readOnly: true };
+type Effects<Entry> = Entry extends { readonly effects: infer E extends object }
+  ? E
+  : { readonly readOnly: true };
 
 /** Procedures whose calls change nothing, as far as their contract tells. Streams are not among them. */
 export type QueryName<C> = {
@@ -103,7 +105,8 @@ export interface TanstackQueries<C> {
   /** For `useQuery`, `useSuspenseQuery`, `prefetchQuery` and the like. The query's signal aborts the call. */
   queryOptions<const Name extends Bare<C, QueryName<C>>>(
     name: Name,
-  ): QueryBase<CallResult<C, Name>, CallErrors<C, Name>>;
+  ): QueryExtras<CallResult<C, Name>, CallErrors<C, Name>, CallResult<C, Name>> &
+    QueryBase<CallResult<C, Name>, CallErrors<C, Name>>;
   /** @param options other options of the query. With `initialData` there is always data */
   queryOptions<const Name extends QueryName<C>, Selected = CallResult<C, Name>>(
     name: Name,
@@ -166,7 +169,8 @@ export interface TanstackQueries<C> {
   /** For `useQuery` over a stream: its data is the list of the values so far. The client needs `streams`, or a `transport`. */
   streamedOptions<const Name extends Bare<C, StreamName<C>>>(
     name: Name,
-  ): QueryBase<ValueOf<C, Name>[], CallErrors<C, Name>>;
+  ): QueryExtras<ValueOf<C, Name>[], CallErrors<C, Name>, ValueOf<C, Name>[]> &
+    QueryBase<ValueOf<C, Name>[], CallErrors<C, Name>>;
   /**
    * @param options other options of the query, and `refetchMode`: what becomes of the values of an earlier run ('reset', the default;
    *   'append'; 'replace' when the stream has ended)
@@ -232,7 +236,7 @@ export function tanstackQueries<C extends Contract<C>, Streams extends boolean>(
   ) => {
     // A skipToken is the one symbol that can stand here.
     const isSkipped = typeof params === 'symbol';
-    const what = isSkipped || params === undefined ? { type } : { type, params };
+    const what = isSkipped ? { type } : { type, params: params ?? {} };
     return { ...options, queryKey: keyOf(name, what), queryFn: isSkipped ? params : queryFn };
   };
   const made = {

@@ -19,7 +19,7 @@ describe('the options of a client', () => {
       () => createClient({ url, timeout: 5 } as ClientOptions),
     ],
     [
-      'createClient: unknown option retry, it takes url, headers, timeoutMs, retries, fetch, hints, batch, streams, transport',
+      'createClient: unknown option retry, it takes url, headers, traceparent, timeoutMs, retries, fetch, hints, batch, streams, transport',
       () => createClient({ url, retry: 5 } as ClientOptions),
     ],
     [
@@ -64,6 +64,7 @@ describe('the options of a client', () => {
     const all: Required<ClientOptions> = {
       url,
       headers,
+      traceparent: () => undefined,
       timeoutMs: 1,
       retries: 1,
       fetch,

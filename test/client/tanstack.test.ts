@@ -104,6 +104,16 @@ describe('tandem-rpc/client/tanstack', () => {
     }
   });
 
+  test('a query without params is that with empty ones', async (t) => {
+    const { cache, queries } = await start(t);
+    const bare = queries.queryOptions('orders.list');
+    const empty = queries.queryOptions('orders.list', {});
+    assert.deepEqual(bare.queryKey, empty.queryKey);
+    await cache.fetchQuery(bare);
+    await cache.invalidateQueries({ queryKey: queries.key('orders.list', {}) });
+    assert.equal(cache.getQueryState(empty.queryKey)?.isInvalidated, true);
+  });
+
   test('keys of clients of several services differ', async (t) => {
     const { client } = await start(t);
     const key = (name: string) =>

@@ -312,7 +312,12 @@ describe('methods', () => {
     const text = await method({ 'x-effects': effects });
     assert.match(text, /result: unknown;\n {4}effects: \{ readOnly: true; idempotent: true \};/);
     assert.equal(compiled(t, text).errors, '');
-    for (const none of [{ readOnly: false }, { readOnly: 'true' }, {}, [], null, undefined])
+    for (const other of [{ readOnly: false }, { destructive: true }, { openWorld: false }]) {
+      const declared = await method({ 'x-effects': other });
+      assert.match(declared, /result: unknown;\n {4}effects: object;/);
+      assert.equal(compiled(t, declared).errors, '');
+    }
+    for (const none of [{ readOnly: 'true' }, {}, [], null, undefined])
       assert.doesNotMatch(await method({ 'x-effects': none }), /effects/);
   });
 

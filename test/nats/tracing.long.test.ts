@@ -7,8 +7,9 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { Router } from '../../src/index.ts';
 import { until } from '../turns.ts';
-import { call, gateway, member, untilReady } from './apps.ts';
+import { call, gateway, member, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -55,5 +56,21 @@ describeNats('spans of calls over NATS', () => {
       new Set(failed.map(({ attributes }) => attributes['tandem.place'])),
       new Set(['inline', 'remote']),
     );
+  });
+
+  test('a gateway that traces nothing passes the traceparent and tracestate of its caller on to the handler', async (t) => {
+    const router = new Router();
+    router.rpc({ name: 'told' }, (_params, { traceparent, tracestate }) => ({
+      traceparent,
+      tracestate,
+    }));
+    await serve(t, { router, nats: { servers: server.url, role: 'member' } });
+    const front = await gateway(t, server.url);
+    await untilReady(front.url);
+    const sent = { traceparent: `00-${traceId}-${parentId}-01`, tracestate: 'congo=1' };
+    assert.deepEqual((await call(front.url, 'told', {}, sent)).result, sent);
+    assert.deepEqual((await call(front.url, 'told')).result, {});
+    const invalid = { ...sent, traceparent: `00-${traceId}-${'0'.repeat(16)}-01` };
+    assert.deepEqual((await call(front.url, 'told', {}, invalid)).result, {});
   });
 });

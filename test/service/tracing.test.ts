@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, createTraceState, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
   BasicTracerProvider,
@@ -8,7 +8,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import type { RpcApp } from '../../src/index.ts';
+import { createClient } from '../../src/client/index.ts';
+import { createCaller, procedure, Router, type RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { startApp, suiteLifetime } from '../harness.ts';
 
@@ -177,6 +178,42 @@ describe('with one', () => {
     assert.deepEqual(parents, [current.spanContext().spanId, parentId]);
     const [span] = exporter.getFinishedSpans();
     assert.match(span?.instrumentationScope.schemaUrl ?? '', /\/schemas\/1\.44\.0$/);
+  });
+
+  test('calls of a client are below the span that its traceparent names', async () => {
+    const client = createClient({ url, traceparent: () => traceparent });
+    const told = await client.call('out.work', {});
+    assert.match(String(told), new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+    const request = exporter.getFinishedSpans().find(({ name }) => name === 'POST /rpc');
+    assert.equal(parentOf(request), parentId);
+  });
+
+  test('handlers that createCaller calls are told the current span, of calls, batches and streams', async () => {
+    const router = Router.from({
+      told: procedure({}, (_params, { traceparent: at, tracestate }) => ({ at, tracestate })),
+      ticks: procedure({}, async function* (_params, { traceparent: at, tracestate }) {
+        yield { at, tracestate };
+      }),
+    });
+    const api = createCaller(router);
+    const remote = {
+      traceId,
+      spanId: parentId,
+      traceFlags: 1,
+      traceState: createTraceState('congo=1'),
+    };
+    const expected = { at: traceparent, tracestate: 'congo=1' };
+    await context.with(trace.setSpanContext(context.active(), remote), async () => {
+      assert.deepEqual(await api.told(), expected);
+      assert.deepEqual(await api.told(), expected);
+      assert.deepEqual(await api.batch([['told']]), [{ ok: true, result: expected }]);
+      for await (const value of api.ticks()) assert.deepEqual(value, expected);
+    });
+    assert.deepEqual(await api.told(), {});
+    const broken = { ...remote, traceId: '0'.repeat(32) };
+    await context.with(trace.setSpanContext(context.active(), broken), async () =>
+      assert.deepEqual(await api.told(), {}),
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import { QueryClient, skipToken } from '@tanstack/query-core';
 import {
   useInfiniteQuery,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
   useSuspenseQuery,
@@ -60,6 +61,11 @@ export function Component(): void {
     queries.queryOptions('orders.get', { id: 'a' }, { initialData: { id: 'a' } }),
   );
   same<typeof given.data, Order>(true);
+  const [first, second] = useQueries({
+    queries: [queries.queryOptions('orders.get', { id: 'a' }), queries.queryOptions('ping')],
+  });
+  same<typeof first.data, Order | undefined>(true);
+  same<typeof second.data, string | undefined>(true);
   const skipped = useQuery(
     queries.queryOptions('orders.get', Math.random() < 1 ? skipToken : { id: 'a' }),
   );
@@ -134,6 +140,20 @@ const router = Router.from({
     ({ a }) => a,
   ),
 });
+const mixed = Router.from({
+  silent: procedure({ returns: Type.Number() }, () => 1),
+  empty: procedure({ effects: {} }, () => 1),
+  wipe: procedure({ effects: { destructive: true } }, () => 1),
+});
 const own = tanstackQueries(createClient<ContractOf<typeof router>>({ url: '/rpc' }));
+// @ts-expect-error it is declared not to be read-only
+void own.queryOptions('add', { a: 1 });
+const any = tanstackQueries(createClient<ContractOf<typeof mixed>>({ url: '/rpc' }));
+// What declares no effects is both.
+void [any.queryOptions('silent'), any.mutationOptions('silent')];
+void [any.queryOptions('empty'), any.mutationOptions('empty')];
+void any.mutationOptions('wipe');
+// @ts-expect-error it may destroy
+void any.queryOptions('wipe');
 export const sum = () =>
   useQuery(own.queryOptions('sum', { a: 1 })).data satisfies number | undefined;

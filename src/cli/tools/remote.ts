@@ -63,7 +63,7 @@ export async function exchangeOnce(
     return { ...response, text };
   };
   const exchange = createExchange((request, signal, expires) =>
-    post({ url, headers, fetch }, request.body, signal, expires),
+    post({ url, headers, fetch }, request, signal, expires),
   );
   const [outcome] = await run(exchange, [call], {
     signal: undefined,

@@ -83,6 +83,8 @@ function methodMembers(method: Method, params: SchemaTypes, types: SchemaTypes):
   if (stream !== undefined) members.push(typed('yields', stream.yields));
   const known = repeatable(effects);
   if (known.length > 0) members.push(member('effects', `{ ${known.join('; ')} }`));
+  // Declared all the same: who asks whether it may be a query learns that it may not.
+  else if (isDeclared(effects)) members.push(member('effects', 'object'));
   const declared = errors.map(({ name, code, message, data }) => {
     const parts = [member('code', String(code))];
     if (data !== undefined) parts.push(typed('data', data));
@@ -213,6 +215,12 @@ function hintOf(
     if (found.length > 0) parts.push(`${name}: [${found.map(quoted).join(', ')}]`);
   }
   return parts;
+}
+
+function isDeclared(effects: unknown): boolean {
+  return ['readOnly', 'idempotent', 'destructive', 'openWorld'].some(
+    (name) => isObject(effects) && typeof own(effects, name) === 'boolean',
+  );
 }
 
 /** The effects by which a call may be repeated, each as a member of a type or of an object. */

@@ -353,9 +353,11 @@ type OnWire<Schema, Value> = OrNull<
 
 type OrNull<Result> = unknown extends Result ? Result : Result extends Nothing ? null : Result;
 
-/** What clients decide by. */
-type EffectTypes<Does> = {
-  readonly [Name in keyof Does & ('readOnly' | 'idempotent') as Does[Name] extends true
-    ? Name
-    : never]: true;
-};
+/** What clients decide by; undefined if nothing is declared, as in the documents. */
+type EffectTypes<Does> = [keyof Does] extends [never]
+  ? undefined
+  : {
+      readonly [Name in keyof Does & ('readOnly' | 'idempotent') as Does[Name] extends true
+        ? Name
+        : never]: true;
+    };

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module';
-import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type { Context, Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { wallTimeOf } from '../base/clock.ts';
 import { ownVersion } from '../base/package-files.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { neverRan } from '../dispatch/call.ts';
-import type { RequestScope } from '../dispatch/scope.ts';
+import type { RequestScope, ScopeFacts } from '../dispatch/scope.ts';
 import {
   type CallTrace,
   type RequestSpan,
@@ -18,6 +18,8 @@ import {
 } from '../dispatch/trace.ts';
 
 type Api = typeof import('@opentelemetry/api');
+
+type TraceContext = Pick<ScopeFacts, 'traceparent' | 'tracestate'>;
 
 const load = createRequire(import.meta.url);
 
@@ -85,6 +87,36 @@ export class Tracing implements RequestTracing {
   }
 }
 
+/** Names a span to another process, or thread; an invalid one, which a program without a provider has, not at all. */
+function traceContextOf(api: Api, named: SpanContext | undefined): TraceContext {
+  if (named === undefined || !api.isSpanContextValid(named)) return {};
+  const { traceId, spanId, traceFlags, traceState } = named;
+  const flags = traceFlags.toString(16).padStart(2, '0');
+  return { traceparent: `00-${traceId}-${spanId}-${flags}`, tracestate: traceState?.serialize() };
+}
+
+/** Where each copy of @opentelemetry/api 1.x finds what the program has registered. */
+const registry = Symbol.for('opentelemetry.js.api.1');
+
+/** For `currentTraceContext`; null: it cannot be loaded. */
+let ownApi: Api | null | undefined;
+
+/**
+ * The span that is current where a program calls without a service. The package takes tens of milliseconds to load, so it is loaded
+ * only once the program has registered something there, without which no span is current.
+ */
+export function currentTraceContext(): TraceContext {
+  if (!(registry in globalThis)) return {};
+  if (ownApi === undefined) {
+    try {
+      ownApi = load('@opentelemetry/api') as Api;
+    } catch {
+      ownApi = null; // The program has a copy of its own, which cannot be found from here.
+    }
+  }
+  return ownApi === null ? {} : traceContextOf(ownApi, ownApi.trace.getActiveSpan()?.spanContext());
+}
+
 class TracedRequest implements RequestSpan {
   readonly #api: Api;
   readonly #tracer: Tracer;
@@ -140,12 +172,9 @@ class TracedCall implements CallTrace {
   readonly #parent: Context;
 
   constructor(api: Api, span: Span, parent: Context) {
-    const named = span.spanContext();
-    if (api.isSpanContextValid(named)) {
-      const { traceId, spanId, traceFlags, traceState } = named;
-      this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
-      this.tracestate = traceState?.serialize();
-    }
+    const { traceparent, tracestate } = traceContextOf(api, span.spanContext());
+    this.traceparent = traceparent;
+    this.tracestate = tracestate;
     this.#api = api;
     this.#span = span;
     this.#parent = parent;

@@ -32,6 +32,7 @@ import type { Procedure } from '../../core/procedures/types.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
 import { textOfReply } from '../../core/protocol/reply.ts';
 import { createFetch, readStream, runScope } from '../../core/service/local.ts';
+import { currentTraceContext } from '../../core/service/tracing.ts';
 import { logFault, logLine } from '../../core/service/worker-log.ts';
 
 /** @typeParam E the environment of the router that is called */
@@ -60,7 +61,8 @@ type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
  * A client of a router in this process, for tests and scripts: `await api.users.get({ id: 'x' })`. A call takes the way
  * of a call over HTTP, JSON both ways, but for the socket: its params are validated, `authorize` and middleware are asked,
  * its result is checked. A stream is iterated: `for await (const value of api.ticks())`. Every procedure runs on this
- * thread, one with `placement: 'worker'` too. Nothing is started, so there is nothing to close.
+ * thread, one with `placement: 'worker'` too. Nothing is started, so there is nothing to close. Handlers find the current span of
+ * OpenTelemetry in `context.traceparent`.
  *
  * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
  * @throws StartupError for an option that nobody knows: with a misspelt `auth` a test would call as nobody
@@ -82,9 +84,8 @@ export function createCaller<R extends AnyRouter>(
     // No socket keeps the process alive: a call that waits for nothing must still come to its deadline.
     const alive = setTimeout(() => {}, longestDelayMs);
     try {
-      const reply = await runScope(createCallerScope({ ...facts, timeoutMs }), signal, (scope) =>
-        kernel.handle(body, scope),
-      );
+      const scope = createCallerScope({ ...facts, ...currentTraceContext(), timeoutMs });
+      const reply = await runScope(scope, signal, () => kernel.handle(body, scope));
       return textOfReply(reply);
     } finally {
       clearTimeout(alive);
@@ -94,7 +95,7 @@ export function createCaller<R extends AnyRouter>(
     const { body } = toRequest([call]);
     const opened = readStream(
       (reader) =>
-        runScope(createCallerScope(facts), signal, (scope) => {
+        runScope(createCallerScope({ ...facts, ...currentTraceContext() }), signal, (scope) => {
           scope.streams = reader;
           return kernel.handle(body, scope);
         }),

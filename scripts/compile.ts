@@ -23,8 +23,8 @@ import { runNode } from './run-node.ts';
 const buildFolder = '.build';
 /** `console/` without its components, which are no part of the tests. */
 const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench', 'console/**/*.ts'];
-/** Files that are copied and not compiled: the tests are about their mistakes. */
-const broken = 'test/fixtures/broken';
+/** Files that are copied and not compiled: what `tandem init` writes, and what tests are about the mistakes of. */
+const asTheyAre = ['templates', 'test/fixtures/broken'];
 
 export type TreeForm = 'coded' | 'joined' | 'apart';
 
@@ -50,7 +50,8 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
   for (const name of ['templates', 'test', 'examples', 'bench/load']) {
     cpSync(join(root, name), join(copy, name), {
       recursive: true,
-      filter: (path) => !path.endsWith('.ts') || path.startsWith(join(root, broken)),
+      filter: (path) =>
+        !path.endsWith('.ts') || asTheyAre.some((one) => path.startsWith(join(root, one))),
     });
   }
   // The package of this folder: `import 'tandem-rpc'` finds the copy.
@@ -87,7 +88,7 @@ async function compile(root: string, copy: string, sourceMap: boolean): Promise<
       extends: join(root, 'tsconfig.json'),
       compilerOptions,
       include: folders.map((name) => join(root, name)),
-      exclude: [join(root, broken), join(root, 'bench/.build')],
+      exclude: [...asTheyAre, 'bench/.build'].map((one) => join(root, one)),
     }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');

@@ -70,6 +70,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
     modules,
     ...config,
     ...hooks,
+    codegen: '',
     log: isFirst ? log : withoutStartNotes(log),
   });
   const { metrics } = app.dispatcher;
@@ -79,6 +80,10 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   }
   // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
+  if (config.codegen !== '' && order.number === 1) {
+    const { keepServed } = await import('./tools/codegen.ts');
+    await keepServed(app.router, config.codegen, log, isFirst);
+  }
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;

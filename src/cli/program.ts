@@ -195,6 +195,7 @@ const others = new Set<OptionName>([
   'publicUrl',
   'strict',
   'introspection',
+  'codegen',
   'metrics',
   'metricsPort',
   'tracing',

@@ -32,7 +32,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
   });
   const hooks = await hooksOf(config);
   surviveFaults(log, async () => {});
-  const app = new RpcApp({ modules, log, ...config, ...hooks });
+  const app = new RpcApp({ modules, log, ...config, ...hooks, codegen: '' });
   let admin: AdminSocket | undefined;
   const stop = async (): Promise<number> => {
     clearTimeout(limit);
@@ -42,6 +42,11 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
   };
   const stopping = stopOnSignals({ stop, kill: () => {} }, log);
   try {
+    if (config.codegen !== '') {
+      await app.dispatcher.ready();
+      const { keepServed } = await import('./tools/codegen.ts');
+      await keepServed(app.router, config.codegen, log);
+    }
     const address = await app.listen();
     clearTimeout(limit);
     const guard = new Guard({ ...config, graceMs: undefined, base: {} });

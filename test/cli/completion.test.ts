@@ -74,6 +74,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   it('offers the options of a command', () => {
     assert.deepEqual(offered('tandem codegen x.ts --o'), ['--out']);
     assert.ok(offered('tandem serve --').includes('--port'));
+    assert.deepEqual(offered('tandem init --'), ['--add', '--module', '--help']);
   });
 
   it('offers files where a file may stand', () => {

@@ -19,6 +19,7 @@ import { Running, startNode } from './process.ts';
 
 const files = [
   '.gitignore',
+  'AGENTS.md',
   'README.md',
   'api.ts',
   'client.ts',
@@ -56,10 +57,11 @@ describe('tandem init, from the packed package', () => {
     args: string[],
     cwd: string,
     env: NodeJS.ProcessEnv = {},
+    detached = false,
   ): Running {
     const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
     return new Running(
-      spawn(command, args, { cwd, env: { ...inherited, ...patienceVariables, ...env } }),
+      spawn(command, args, { cwd, env: { ...inherited, ...patienceVariables, ...env }, detached }),
     );
   }
   const tandem = (args: string[], cwd = folder) => start(process.execPath, [main, ...args], cwd);
@@ -69,7 +71,7 @@ describe('tandem init, from the packed package', () => {
   it('writes a project that is checked, tested, served and called', async (t) => {
     const { code, stdout, stderr } = await tandem(['init', 'My Service']).exit;
     assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /\n {2}cd 'My Service'\n {2}npm install\n {2}npm start/);
+    assert.match(stdout, /\n {2}cd 'My Service'\n {2}npm install\n {2}npm run dev /);
     const project = join(folder, 'My Service');
     assert.deepEqual(readdirSync(project).sort(), files);
     const description = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
@@ -111,6 +113,59 @@ describe('tandem init, from the packed package', () => {
       const { stdout } = await start('sh', ['-c', `${line} 2>&1`], project, { RPC_URL: url }).exit;
       assert.equal(stdout, printed, command);
     }
+  });
+
+  it('writes scripts of which dev renews the types and shows internal errors, and start does neither', async (t) => {
+    const project = join(folder, 'developed');
+    assert.equal((await tandem(['init', project]).exit).code, 0);
+    const source = readFileSync(join(project, 'procedures.ts'), 'utf8');
+    const save = (text: string) => writeFileSync(join(project, 'procedures.ts'), text);
+    const types = () => readFileSync(join(project, 'api.ts'), 'utf8');
+    const failing = source
+      .replace("auth?.name ?? ''", "JSON.parse('{')")
+      .replace(/authorize[\s\S]*?},\n/, '');
+    assert.notEqual(failing, source);
+    const fault = async (url: string): Promise<unknown> => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'whoAmI' });
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      return ((await response.json()) as { error: { code: number; data?: unknown } }).error;
+    };
+    const env = { TANDEM_PORT: '0', TANDEM_WORKERS: '1' };
+    const run = (script: string) => {
+      // In a group of its own: npm does not pass a signal on to what its scripts started.
+      const args = ['run', '--silent', '--offline', script];
+      const server = start('npm', args, project, env, true);
+      t.after(async () => {
+        process.kill(-Number(server.child.pid));
+        await server.exit;
+      });
+      return server;
+    };
+    const dev = run('dev');
+    const [, url = ''] = await dev.seen('stdout', /listens on (http:\S+) /);
+    assert.ok(!types().includes('mean: string'));
+    save(failing.replace('mean: Type.Number', 'mean: Type.String'));
+    await dev.seen('stderr', /wrote api\.ts: 3 procedures/);
+    assert.match(types(), /mean: string;/);
+    const { code, data } = (await fault(url)) as { code: number; data: { message: string } };
+    assert.equal(code, -32603);
+    assert.match(data.message, /JSON/);
+
+    save(failing);
+    await dev.seen('stderr', /(?:wrote api\.ts[\s\S]*){2}/);
+    const [, served = ''] = await run('start').seen('stdout', /listens on (http:\S+) /);
+    writeFileSync(join(project, 'mine.ts'), 'mine');
+    const refused = tandem(['serve', 'procedures.ts', '--codegen', 'mine.ts'], project);
+    const { code: exit, stdout, stderr } = await refused.exit;
+    assert.deepEqual([exit, stdout], [1, '']);
+    assert.match(stderr, /^tandem: mine\.ts was not written by tandem codegen: .+\n$/);
+    const told = (await fault(served)) as { code: number; data?: { message?: string } };
+    assert.equal(told.code, -32603);
+    assert.equal(told.data?.message, undefined);
   });
 
   describe('depends on', () => {

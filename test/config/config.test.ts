@@ -62,6 +62,7 @@ describe('defaults', () => {
       maxHeaders: 96,
       maxInFlight: 20_000,
       watch: false,
+      codegen: '',
       startTimeoutMs: 30_000,
       shutdownGraceMs: 10_000,
       maxBodyBytes: 10_485_760,

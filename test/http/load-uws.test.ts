@@ -60,6 +60,18 @@ describe('the transport', () => {
       /^it is not installed$/,
       /omit=optional/,
     ],
+    [
+      'no package of the platform',
+      "Cannot find package 'tandem-rpc-uws-linux-x64-glibc', which has the binary for this platform",
+      /^its package tandem-rpc-uws-linux-x64-glibc is not installed$/,
+      /not Alpine.*omit=optional/,
+    ],
+    [
+      'a package of the platform without a binary for this Node',
+      "Cannot find module 'tandem-rpc-uws-linux-x64-glibc/uws_linux_x64_147.node'\nRequire stack:\n- /x/uws.js",
+      /^it has no binary for Node \d+ on \w+ \w+$/,
+      /run Node 24, or .*"overrides"/,
+    ],
     ['another error', 'This version supports\n\nError: no sense', /^no sense$/, /^undefined$/],
   ] as const) {
     test(`why the native module does not load is said with what to do: ${what}`, () => {

@@ -3,6 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { type Generated, generate } from '../../client/codegen/generate.ts';
 import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import type { Log } from '../../core/observe/log.ts';
+import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
+import { type AnyRouter, onReplaced, tableOf } from '../../core/procedures/router.ts';
 import { undeclaredResults } from '../../core/service/servable.ts';
 import { printAndExit, printFailure } from '../exit.ts';
 import { countOf } from '../output.ts';
@@ -35,7 +38,10 @@ export async function codegen(source: string, options: CodegenOptions): Promise<
   if (!check) printUndeclared(generated);
   if (out === undefined) await printAndExit(generated.text);
   else if (check) await compare(generated, source, out);
-  else await printAndExit(`${await writeOut(generated, out)}\n`);
+  else {
+    const isNew = await writeOut(generated, out);
+    await printAndExit(`${outcomeOf(generated, out, isNew)}\n`);
+  }
 }
 
 function generateFrom(source: string, document: unknown): Generated {
@@ -67,12 +73,12 @@ async function compare({ text, methods }: Generated, source: string, out: string
 /**
  * Writes the file if its text differs.
  *
- * @returns one line for people
+ * @returns whether it was written
  * @throws StartupError for a file that was not generated
  */
-async function writeOut({ text, methods }: Generated, out: string): Promise<string> {
+async function writeOut({ text }: Generated, out: string): Promise<boolean> {
   const before = await readOut(out);
-  if (before === text) return `${out} is current: ${countOf(methods)}`;
+  if (before === text) return false;
   const [head] = text.split('\n', 1);
   if (before !== undefined && before.trim() !== '' && before.split('\n', 1)[0] !== head) {
     throw new StartupError(
@@ -81,7 +87,11 @@ async function writeOut({ text, methods }: Generated, out: string): Promise<stri
   }
   await mkdir(dirname(out), { recursive: true });
   await writeFile(out, text);
-  return `wrote ${out}: ${countOf(methods)}`;
+  return true;
+}
+
+function outcomeOf({ methods }: Generated, out: string, isNew: boolean): string {
+  return isNew ? `wrote ${out}: ${countOf(methods)}` : `${out} is current: ${countOf(methods)}`;
 }
 
 /** The file's text with the line ends that generated text has: version control may have changed them. */
@@ -117,10 +127,10 @@ async function keepCurrent(source: string, out: string, options: CodegenOptions)
       if (document === undefined) return;
       const generated = generateFrom(source, document);
       if (generated.text === written && !recovered) return;
-      const line = await writeOut(generated, out);
+      const isNew = await writeOut(generated, out);
       written = generated.text;
       undeclared = printUndeclared(generated, undeclared);
-      process.stdout.write(`${line}\n`);
+      process.stdout.write(`${outcomeOf(generated, out, isNew)}\n`);
     } catch (error) {
       const message = messageOf(error);
       if (message !== failure) printFailure(message);
@@ -178,6 +188,35 @@ async function watchFiles(
   });
   readAgain();
   await running;
+}
+
+/**
+ * `tandem serve --codegen`: writes the file of the procedures that are served, and again after each reload.
+ *
+ * @param isFirst the service starts: a file that cannot be written is a mistake. Otherwise the log says so, and it serves on
+ * @throws StartupError at the start alone
+ */
+export async function keepServed(
+  router: AnyRouter,
+  out: string,
+  log: Log,
+  isFirst = true,
+): Promise<void> {
+  const write = async (): Promise<void> => {
+    const generated = generateFrom('the service', openRpcOf(tableOf(router)));
+    if (!(await writeOut(generated, out))) return;
+    log.info({ event: 'codegen-written' }, outcomeOf(generated, out, true));
+  };
+  const writeAgain = (): Promise<void> =>
+    write().catch((error: unknown) =>
+      log.error({ event: 'codegen-failed' }, `${out} is not current: ${messageOf(error)}`),
+    );
+  await (isFirst ? write() : writeAgain());
+  // One after another, so that the last one written is of the last reload.
+  let writing: Promise<void> = Promise.resolve();
+  onReplaced(router, () => {
+    writing = writing.then(writeAgain);
+  });
 }
 
 const context = 3;

@@ -1,4 +1,5 @@
 import { Argument, type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { type OptionName, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
 import { duration } from '../../core/config/kinds.ts';
 import { printAndExit } from '../exit.ts';
@@ -129,6 +130,8 @@ const initExamples = `
 Examples:
   tandem init my-service
   tandem init            # into this folder
+  tandem init --add      # to the project in this folder: a dependency, two scripts, a module
+  tandem init --add --module src/rpc.mts
 `;
 
 const completionExamples = `
@@ -305,8 +308,19 @@ export function addInit(program: Command, version: string): void {
       'Writes a project: procedures, a typed client, a test, scripts. Needs no network, and overwrites nothing.',
     )
     .argument('[dir]', 'the folder, made where it does not exist', '.')
+    .option(
+      '--add',
+      'add a dependency, two scripts and a module to the project that is there; change nothing else',
+    )
+    .option('--module <file>', 'with --add: the module to write (default: procedures, in src)')
     .addHelpText('after', initExamples)
-    .action(async (folder: string) => {
+    .action(async (folder: string, flags: { readonly add?: true; readonly module?: string }) => {
+      if (flags.add) {
+        const { addTo } = await import('./init-add.ts');
+        await addTo(folder, version, flags.module);
+        return;
+      }
+      if (flags.module !== undefined) throw new StartupError('--module needs --add');
       const { init } = await import('./init.ts');
       await init(folder, version);
     });

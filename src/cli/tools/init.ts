@@ -21,8 +21,10 @@ export async function init(folder: string, version: string): Promise<void> {
   const files = await readTemplates({ name: packageName(target), source });
   const taken = files.find(({ path }) => existsSync(join(target, path)));
   if (taken !== undefined) {
+    const isProject = existsSync(join(target, 'package.json'));
+    const other = isProject ? ', or add to the project that is there: tandem init --add' : '';
     throw new StartupError(
-      `${join(folder, taken.path)} exists already, and nothing was written; choose another folder`,
+      `${join(folder, taken.path)} exists already, and nothing was written; choose another folder${other}`,
     );
   }
   await mkdir(target, { recursive: true });
@@ -74,7 +76,7 @@ function report(target: string, files: readonly TemplateFile[]): string {
     'Next:',
     ...enter,
     '  npm install',
-    '  npm start        # serves procedures.ts',
+    '  npm run dev      # serves procedures.ts, and again at each save',
     '  npm run client   # in a second terminal',
   ].join('\n');
 }
@@ -83,7 +85,7 @@ function report(target: string, files: readonly TemplateFile[]): string {
  * What a project in `target` has to depend on to get the copy of this package that runs now: the tarball or folder
  * that the package was installed from, if npm has noted one, else its version on the registry.
  */
-function installSource(version: string, target: string): string {
+export function installSource(version: string, target: string): string {
   const own = resolve(fileURLToPath(packageFolder));
   const modules = dirname(own);
   // A clone, or a package that was linked.

@@ -343,6 +343,13 @@ export const table = {
     about: 'Reload the modules when they, or files that they import, change',
     reason: 'for development; in production reload on purpose, with SIGHUP or app.reload()',
   }),
+  codegen: workerOption({
+    kind: file(),
+    fallback: '',
+    about:
+      'File that is kept as tandem codegen writes it, of the procedures that are served: written at the start, and after each reload; tandem serve only',
+    reason: 'for development with watch: callers have the types of the last save',
+  }),
 
   timeoutMs: timeOption({
     kind: duration(1),

@@ -27,6 +27,8 @@ export const logEvents = {
   'reload-needed': 'console',
   'teardown-failed': 'console',
   'watch-failed': 'console',
+  'codegen-written': 'log',
+  'codegen-failed': 'log',
   placement: 'console',
   'front-end-blocked': 'console',
   'front-end-freed': 'console',

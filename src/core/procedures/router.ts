@@ -43,6 +43,8 @@ export interface RouterState {
   version: number;
   /** What `reloadModule` does while a service serves the router: the service reloads its workers too. */
   reload: ((path: string) => Promise<boolean>) | undefined;
+  /** Called after all procedures were replaced in one step. */
+  onReplaced?: (() => void) | undefined;
   /** What runs before every procedure. */
   links: readonly Link[];
   /** It has a procedure, or has made one: the links may not change any more. */
@@ -369,6 +371,12 @@ export function replaceTable(
   state.links = links ?? state.links;
   state.isInUse = true;
   state.version += 1;
+  state.onReplaced?.();
+}
+
+/** Has `listener`, one for each router, called after each reload of a router that is served. */
+export function onReplaced(router: AnyRouter, listener: () => void): void {
+  router[brand].onReplaced = listener;
 }
 
 /** Grows with every change of the router. Keep what you derive from a router together with this number. */

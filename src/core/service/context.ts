@@ -104,6 +104,9 @@ export function createContext(options: DispatcherOptions) {
       'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
     );
   }
+  if (config.codegen !== '') {
+    throw new StartupError('option codegen: it is for tandem serve; in code run tandem codegen');
+  }
   if (given !== undefined && !isLog(given)) {
     throw new StartupError(
       'option log: expected an object with the functions debug, info, warn and error, such as pino()',

@@ -88,6 +88,13 @@ describe('a hooks module', () => {
   });
 });
 
+test('the file of tandem serve --codegen is refused in code: nobody would write it', () => {
+  assert.throws(() => new RpcApp({ modules: [procedures], codegen: 'api.ts' }), {
+    name: 'StartupError',
+    message: /^option codegen: it is for tandem serve; in code run tandem codegen$/,
+  });
+});
+
 describe('hooks in code', () => {
   test('a path is refused: a wall that nobody builds', () => {
     for (const make of [

@@ -35,15 +35,22 @@ const otherBuild =
   'run Node 24, or take a build of its authors by "overrides" in package.json (SECURITY.md, Native code)';
 const otherSystem =
   'run on a system with glibc 2.38 or newer, such as the image node:24-trixie-slim';
+/** npm chooses the package by the system on which it runs, and there is none for musl. */
+const installed =
+  'install on the system that serves, with glibc (not Alpine) and without --omit=optional';
 
 /** What the errors of a load say, and what they mean to an operator. */
 export function explain(error: unknown): UwsMissing {
   const text = String(error instanceof Error ? error.message : error);
   const [major] = process.versions.node.split('.');
+  const [, platformPackage] = /Cannot find package '(tandem-rpc-uws-[\w-]+)'/.exec(text) ?? [];
+  if (platformPackage !== undefined) {
+    return { reason: `its package ${platformPackage} is not installed`, advice: installed };
+  }
   if (/Cannot find package/.test(text)) {
     return { reason: 'it is not installed', advice: 'install without --omit=optional' };
   }
-  if (/Cannot find module '\.\/uws_/.test(text)) {
+  if (/Cannot find module '(?:\.|tandem-rpc-uws-[\w-]+)\/uws_/.test(text)) {
     const reason = `it has no binary for Node ${major} on ${process.platform} ${process.arch}`;
     return { reason, advice: otherBuild };
   }

@@ -68,9 +68,16 @@ export type {
 } from './core/service/context.ts';
 export { Dispatcher } from './core/service/dispatcher.ts';
 export { RpcApp, rpcApp } from './server/app/app.ts';
-export type { Address, AppOptions, ListenOptions, MountOptions } from './server/app/app-options.ts';
+export type {
+  Address,
+  AppOptions,
+  FetchOptions,
+  ListenOptions,
+  MountOptions,
+} from './server/app/app-options.ts';
 export { type CallerOptions, createCaller, handleRequest } from './server/app/create-caller.ts';
 export type { Authenticate, AuthRequest } from './server/http/edge/http-options.ts';
+export type { FetchHandler } from './server/http/fetch/handler.ts';
 export type { NodeHandler } from './server/http/node/handler.ts';
 export type { UpgradeHandler } from './server/http/node/upgrade.ts';
 

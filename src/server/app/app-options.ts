@@ -134,6 +134,16 @@ export interface MountOptions<Request extends MountedRequest = MountedRequest> {
   readonly auth?: ((request: Request) => unknown) | undefined;
 }
 
+/**
+ * Options of {@link RpcApp.fetchHandler}.
+ *
+ * @typeParam Request the framework's request, such as Next.js's `NextRequest`
+ */
+export interface FetchOptions<Request extends globalThis.Request = globalThis.Request> {
+  /** As {@link MountOptions.auth}. */
+  readonly auth?: ((request: Request) => unknown) | undefined;
+}
+
 const mountNames = ['auth'] as const satisfies readonly (keyof MountOptions)[];
 
 /**
@@ -143,16 +153,16 @@ const mountNames = ['auth'] as const satisfies readonly (keyof MountOptions)[];
  * @throws StartupError for an `auth` that is no function, and for a name that is no option: a misspelt `auth` would let
  *   everybody in
  */
-export function toMountAuth<Request extends MountedRequest>(
-  options: MountOptions<Request>,
+export function toMountAuth<Request, Own extends Request>(
+  options: { readonly auth?: ((request: Own) => unknown) | undefined },
   dispatcher: Dispatcher,
-  method: 'nodeHandler' | 'upgradeHandler',
-): Authenticator<MountedRequest> | undefined {
+  method: 'nodeHandler' | 'fetchHandler' | 'upgradeHandler',
+): Authenticator<Request> | undefined {
   assertOptionNames(method, options, mountNames, '{ auth }', { authenticate: 'auth' });
   const { auth } = options;
   assertHook(auth, `${method}: option auth`);
   // A mount gets the requests of its framework.
-  return auth && toAuthenticator('auth', (request) => auth(request as Request), dispatcher);
+  return auth && toAuthenticator('auth', (request) => auth(request as Own), dispatcher);
 }
 
 /** A hook that says who calls, as transports call it: it never throws and never rejects. */

@@ -18,6 +18,7 @@ import type { NatsFacts } from '../../extras/nats/connection/connection.ts';
 import type { Membership } from '../../extras/nats/member/member.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { callerHeaderOf } from '../http/edge/peer.ts';
+import { createFetchHandler, type FetchHandler } from '../http/fetch/handler.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
 import { createUpgrades, type NodeUpgrades, type UpgradeHandler } from '../http/node/upgrade.ts';
@@ -25,6 +26,7 @@ import {
   type Address,
   type AppOptions,
   assertListenOptions,
+  type FetchOptions,
   type ListenOptions,
   type MountOptions,
   toAuthenticator,
@@ -222,15 +224,55 @@ export class RpcApp {
   nodeHandler<Request extends MountedRequest = MountedRequest>(
     options: MountOptions<Request> = {},
   ): NodeHandler<Request> {
-    const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
+    const auth = toMountAuth<MountedRequest, Request>(options, this.dispatcher, 'nodeHandler');
     this.#startMounted();
+    // What it returns while facades load is nobody's to wait for.
+    const handler: (...args: Parameters<NodeHandler>) => unknown = this.#mount(
+      auth !== undefined,
+      (http) => createNodeHandler(this.dispatcher, http, auth),
+    );
+    return handler;
+  }
+
+  /**
+   * The same service as a function from a standard `Request` to a `Response`: for a route of Next.js, Hono, SvelteKit, Astro. The
+   * first request starts the workers, since such frameworks import their routes for a build, too; `dispatcher.ready()` starts
+   * them earlier.
+   *
+   * A request does not tell its caller's address: callers whom `auth` does not name count as one.
+   *
+   * @throws StartupError for options that can't be
+   */
+  fetchHandler<Request extends globalThis.Request = globalThis.Request>(
+    options: FetchOptions<Request> = {},
+  ): FetchHandler<Request> {
+    const { dispatcher } = this;
+    const auth = toMountAuth<globalThis.Request, Request>(options, dispatcher, 'fetchHandler');
+    const start = () => {
+      this.#startMounted();
+      return this.#mount(auth !== undefined, (http) => createFetchHandler(dispatcher, http, auth));
+    };
+    let handler: ReturnType<typeof start> | undefined;
+    return async (request) => {
+      handler ??= start();
+      return handler(request);
+    };
+  }
+
+  /**
+   * A handler for a server of somebody else. With facades its requests wait until they are loaded.
+   *
+   * @param asksOther whether code of the framework says who calls
+   */
+  #mount<Args extends readonly unknown[], Answer>(
+    asksOther: boolean,
+    make: (options: HttpOptions) => (...args: Args) => Answer | Promise<Answer>,
+  ): (...args: Args) => Answer | Promise<Answer> {
     const { http, asksConsole } = this.#parts;
     const { dispatcher } = this;
-    const make = (options: HttpOptions): NodeHandler<Request> =>
-      createNodeHandler(dispatcher, options, auth) as NodeHandler<Request>;
     const { mcp, httpPath } = dispatcher.config;
     if (!asksConsole && !mcp && httpPath === '') return make(http);
-    const asksWho = auth !== undefined || http.authenticate !== undefined;
+    const asksWho = asksOther || http.authenticate !== undefined;
     const acts = dispatcher.config.consoleActions && asksWho;
     const site = asksConsole ? { isLocal: false, acts } : undefined;
     const loading = loadFacades(dispatcher, http, site, asksWho);
@@ -251,7 +293,11 @@ export class RpcApp {
    * @throws StartupError for options that can't be
    */
   upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
-    const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
+    const auth = toMountAuth<MountedRequest, IncomingMessage>(
+      options,
+      this.dispatcher,
+      'upgradeHandler',
+    );
     this.#startMounted();
     const upgrades = createUpgrades(this.dispatcher, this.#parts.http, auth);
     if (this.#closing !== undefined) {

@@ -4,8 +4,6 @@ import { provideClusterTransport } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { TakeProfile } from '../../extras/console/console.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
-import type { NodeHandler } from '../http/node/handler.ts';
-import type { MountedRequest } from '../http/node/mount.ts';
 
 /** NATS, MCP and the console are loaded by the services that use them. */
 
@@ -131,15 +129,13 @@ async function loadConsole(dispatcher: Dispatcher, { isLocal, acts }: SiteOption
 }
 
 /** A handler whose requests wait until it is loaded. */
-export function handlerOf<Request extends MountedRequest>(
-  loading: Promise<NodeHandler<Request>>,
-): NodeHandler<Request> {
-  let loaded: NodeHandler<Request> | undefined;
+export function handlerOf<Args extends readonly unknown[], Answer>(
+  loading: Promise<(...args: Args) => Answer | Promise<Answer>>,
+): (...args: Args) => Answer | Promise<Answer> {
+  let loaded: ((...args: Args) => Answer | Promise<Answer>) | undefined;
   void loading.then((handler) => {
     loaded = handler;
   });
-  return (request, response) => {
-    if (loaded === undefined) void loading.then((handler) => handler(request, response));
-    else loaded(request, response);
-  };
+  return (...args) =>
+    loaded === undefined ? loading.then((handler) => handler(...args)) : loaded(...args);
 }

@@ -2,15 +2,24 @@ import { readdirSync } from 'node:fs';
 import { pathOf, read } from '../pages.ts';
 import { parseStory } from './story.ts';
 
+/** The recipes with packages that this project does not have: `npm run test:recipes` plays them. */
+export const ofFrameworks: readonly string[] = [
+  'docs/recipes/hono-express.md',
+  'docs/recipes/model.md',
+  'docs/recipes/nestjs.md',
+  'docs/recipes/nextjs.md',
+  'docs/recipes/postgres.md',
+];
+
 /** Recipes of pages: test/client/react.long.test.ts plays them. */
 const ofBrowsers: readonly string[] = ['docs/recipes/react.md'];
 
-/** The pages of the guide and of the recipes: each is a story. */
+/** The pages of the guide and all other recipes: each is a story. */
 export const chapters: readonly string[] = ['guide', 'recipes'].flatMap((folder) =>
   readdirSync(pathOf(`docs/${folder}`))
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
     .map((name) => `docs/${folder}/${name}`)
-    .filter((page) => !ofBrowsers.includes(page)),
+    .filter((page) => !ofFrameworks.includes(page) && !ofBrowsers.includes(page)),
 );
 
 /**
@@ -22,13 +31,14 @@ export const ofNewcomers: readonly string[] = [
   'docs/guide/deploy.md',
 ];
 
-/** What the chapters install for a service that runs, each once: `sharp`, `@nats-io/transport-node@3.3.1`. */
-export function installed(): string[] {
-  const words = chapters
+/** What pages install for a service that runs, each once: `sharp`, `@nats-io/transport-node@3.3.1`. */
+export function installed(pages: readonly string[] = chapters): string[] {
+  const words = pages
     .flatMap((page) => parseStory(read(page)))
     .flatMap((step) =>
       step.kind === 'command' ? [/^npm install ([^-].*)$/.exec(step.line)?.[1]] : [],
     )
-    .flatMap((names) => names?.split(' ') ?? []);
+    .flatMap((names) => names?.split(' ') ?? [])
+    .filter((name) => !name.startsWith('-'));
   return [...new Set(words)];
 }

@@ -29,14 +29,15 @@ export interface Project {
  * `npx NAME` starts the installed command without npm's own half second, `npm install` finds everything installed, and
  * `npm init` and `npm pkg` are npm's own. Whatever else `npm` and `npx` are asked for is an error: the pages must not need it.
  */
-function writeCommands(folder: string, main: string): void {
-  mkdirSync(folder);
+export function writeCommands(folder: string, main: string): void {
+  mkdirSync(folder, { recursive: true });
   const npx = `#!/bin/sh
 name=$1; shift
 case $name in
   tandem) exec '${process.execPath}' '${main}' "$@";;
   tsx) exec '${process.execPath}' --import tsx "$@";;
   tsc) exec '${process.execPath}' '${join(root, 'node_modules/typescript/bin/tsc')}' "$@";;
+  next) exec '${join(folder, '../node_modules/.bin/next')}' "$@";;
   *) echo "npx: no $name here" >&2; exit 127;;
 esac
 `;

@@ -8,7 +8,7 @@ import { printedPattern, type Step } from './story.ts';
 
 /** A command that prints where it listens goes on: the commands behind it are typed into another terminal. */
 const listens =
-  /(?:listen(?:s|ing) (?:on|at) https?:\/\/|Listening for client connections on )[\d.a-z]+:(\d+)/;
+  /(?:(?:listen(?:s|ing) (?:on|at)|Local:) +https?:\/\/|Listening for client connections on )[\d.a-z]+:(\d+)/;
 const lastOfBanner = /\nTry it:\n {2}curl .*\n/;
 /** Ctrl+C, as a terminal shows it. */
 const interrupt = /^\^C\n?/m;
@@ -34,11 +34,20 @@ export class Terminal {
   readonly #files = new Map<string, string>();
   readonly #servers: Server[] = [];
   /** The ports of the page, and those that serve in their place. */
-  readonly #ports = new Map<string, string>();
+  readonly #ports: Map<string, string>;
 
-  /** @param isMade whether the folder is a project already; else the page makes it one */
-  constructor(project: Project, page: string, isMade: boolean) {
+  /**
+   * @param isMade whether the folder is a project already; else the page makes it one
+   * @param ports of servers that run before the page begins: those of the page, and the real ones
+   */
+  constructor(
+    project: Project,
+    page: string,
+    isMade: boolean,
+    ports: readonly (readonly [page: string, real: string])[] = [],
+  ) {
     this.#project = project;
+    this.#ports = new Map(ports);
     this.#folder = join(project.folder, page);
     mkdirSync(this.#folder);
     if (!isMade) return;
@@ -47,13 +56,21 @@ export class Terminal {
     symlinkSync(join(project.folder, 'node_modules'), join(this.#folder, 'node_modules'));
   }
 
+  /** The real port of a server that the page started on this one. */
+  portOf(page: string): string {
+    const real = this.#ports.get(page);
+    if (real === undefined) throw new Error(`the page has no server on port ${page}`);
+    return real;
+  }
+
   async play(step: Step): Promise<void> {
     if (step.kind === 'file') return this.#write(step.name, step.text);
     const { line, printed } = step;
     const set = /^export (\w+)=(.*)$/.exec(line);
     const folder = /^cd (\S+)$/.exec(line)?.[1];
-    if (set !== null) this.#env[set[1] as string] = (set[2] as string).replace(/^'|'$/g, '');
-    else if (folder !== undefined) this.#folder = join(this.#folder, folder);
+    if (set !== null) {
+      this.#env[set[1] as string] = this.#withPorts(set[2] as string).replace(/^'|'$/g, '');
+    } else if (folder !== undefined) this.#folder = join(this.#folder, folder);
     else if (listens.test(printed)) await this.#serve(line, printed);
     else await this.#run(line, printed);
   }

@@ -2,11 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import fastify from 'fastify';
+import { Hono } from 'hono';
 import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
 import type { Dispatcher } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
+import { createFetchHandler } from '../../../src/server/http/fetch/handler.ts';
 import { listen } from '../../../src/server/http/listen.ts';
 import { createNodeHandler, type NodeHandler } from '../../../src/server/http/node/handler.ts';
 import { post, RawClient } from '../../http/raw-client.ts';
@@ -162,6 +165,16 @@ export const waysIn: readonly WayIn[] = [
       app.all('/rpc', handler);
       await app.listen({ port: 0, host: '127.0.0.1' });
       return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
+    },
+  },
+  {
+    name: 'fetchHandler() in Hono',
+    put: (service, options) => {
+      const app = new Hono();
+      const handler = createFetchHandler(service, options);
+      app.all('/rpc', ({ req }) => handler(req.raw));
+      const listener = getRequestListener(app.fetch);
+      return listenWith((request, response) => void listener(request, response));
     },
   },
 ];

@@ -102,6 +102,7 @@ const languages: Readonly<Record<string, string>> = {
   conf: 'nginx',
   cts: 'ts',
   mjs: 'js',
+  mod: 'text',
   mts: 'ts',
 };
 

@@ -21,6 +21,7 @@ const commands = [
   'profile',
   'log-level',
   'recycle',
+  'heap',
   'init',
   'completion',
   'help',

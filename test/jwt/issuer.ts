@@ -3,7 +3,7 @@
  * in, as ann, and issues tokens for the resource that was asked for (RFC 8707). Its keys can be changed, and it can stop answering.
  */
 import assert from 'node:assert/strict';
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -60,6 +60,8 @@ export class Issuer {
   readonly #path: string;
   readonly #clients = new Map<string, readonly string[]>();
   readonly #grants = new Map<string, Grant>();
+  /** Codes that were given out. */
+  #codes = 0;
 
   private constructor(path: string) {
     this.#ownPath = path;
@@ -165,7 +167,7 @@ export class Issuer {
   #register(body: string): object {
     const asked = JSON.parse(body) as { readonly redirect_uris: readonly string[] };
     assert.ok(asked.redirect_uris.length > 0);
-    const clientId = randomUUID();
+    const clientId = `client-${this.#clients.size + 1}`;
     this.#clients.set(clientId, asked.redirect_uris);
     return { ...asked, client_id: clientId, token_endpoint_auth_method: 'none' };
   }
@@ -177,7 +179,7 @@ export class Issuer {
     const clientId = of('client_id');
     assert.ok(this.#clients.get(clientId)?.includes(redirectUri), 'an unknown client');
     assert.deepEqual([of('response_type'), of('code_challenge_method')], ['code', 'S256']);
-    const code = randomUUID();
+    const code = `code-${++this.#codes}`;
     this.#grants.set(code, {
       clientId,
       redirectUri,

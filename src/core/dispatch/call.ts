@@ -207,7 +207,7 @@ export interface CallObserver {
   ): void;
   /** The handler of a batch procedure has run, or runs, once for so many calls. */
   onHandlerBatch?(procedure: string, place: Place, calls: number): void;
-  /** A call of a procedure with affinity goes to a worker, after so many milliseconds here. */
+  /** A call of a procedure with affinity was answered by a worker, to which it went after so many milliseconds here. */
   onAffinity?(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void;
   /**
    * A stream has ended. Once for each that has opened: its call was reported when it opened.

@@ -96,12 +96,12 @@ export class Pool extends QueuedExecutor {
     express?.calls.flush();
   }
 
-  #noteAffinity({ procedure, home, arrivedAt, calls }: CallGroup, worker: PoolWorker): void {
+  #noteAffinity(group: CallGroup, worker: PoolWorker): void {
     // Calls in order of a request go together, to any worker.
-    if (calls.length > 1) return;
+    if (group.calls.length > 1) return;
+    const { home } = group;
     const outcome: AffinityOutcome = home === -1 ? 'none' : worker.home === home ? 'hit' : 'steal';
-    const { observer } = this.ending;
-    observer?.onAffinity?.(procedure.name, this.place, outcome, clockMs() - arrivedAt);
+    group.affinity = { outcome, waitMs: clockMs() - group.arrivedAt };
   }
 
   /** Calls of a batch procedure run together: what waits is shared out among the workers that are idle. */

@@ -3,7 +3,13 @@ import type { BatchRules } from '../../procedures/batch.ts';
 import type { Procedure } from '../../procedures/types.ts';
 import type { Outcome, Reply, ReplySink } from '../../protocol/reply.ts';
 import type { BodyLease } from '../body-lease.ts';
-import { type Call, type CallEnding, neverRan, type Refusal } from '../call.ts';
+import {
+  type AffinityOutcome,
+  type Call,
+  type CallEnding,
+  neverRan,
+  type Refusal,
+} from '../call.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
 
 /** Calls of a batch procedure that a worker runs together, in one run of the handler. */
@@ -88,6 +94,7 @@ export class QueuedCall {
     const { ending } = this.group;
     const together = this.batch === undefined ? 0 : this.#together(this.batch, runUs);
     const waitUs = this.group.waitUs(runUs);
+    if (this.group.affinity !== undefined) this.#tellAffinity(this.group.affinity);
     this.#end(ending.pass(this.call, reply, code, runUs, waitUs, busyUs, together));
   }
 
@@ -125,10 +132,22 @@ export class QueuedCall {
     return batch.size;
   }
 
+  /** Now, and not when it was sent: a call that has not started is taken back, and sent again. */
+  #tellAffinity({ outcome, waitMs }: SentAffinity): void {
+    const { observer, place } = this.group.ending;
+    observer?.onAffinity?.(this.call.procedure.name, place, outcome, waitMs);
+  }
+
   #end(reply: Reply): void {
     this.reply = reply;
     this.group.noteAnswer(this);
   }
+}
+
+/** Where a call with affinity was sent, and how long it had waited. */
+interface SentAffinity {
+  readonly outcome: AffinityOutcome;
+  readonly waitMs: number;
 }
 
 /**
@@ -195,6 +214,8 @@ export class CallGroup implements CancelListener {
   isShort = false;
   /** The place of the worker that its affinity names; -1: any worker. */
   home = -1;
+  /** How it was sent last; undefined: its procedure has no affinity, or it has several calls. */
+  affinity: SentAffinity | undefined = undefined;
   /** The worker that is to take it now, of a group with a home; undefined: any worker. */
   wanted: WorkerLoad | undefined = undefined;
   /** Index of the first call that is not with a worker. */

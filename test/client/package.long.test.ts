@@ -32,13 +32,15 @@ describe('the package, as a project installs it', () => {
   after(() => rmSync(project, { recursive: true }));
 
   it('compiles the examples of docs/client.md, with declarations', () => {
-    const [first, contract, server, client, calls, generic, errors, declared, ...more] = examples();
+    const [first, contract, server, client, calls, generic, tanstack, errors, declared, ...more] =
+      examples();
     assert.ok(declared !== undefined && more.length === 0, 'the blocks of the page');
     const files = {
       'api.ts': contract,
       'server.ts': server,
       'client.ts': client,
       'generic.ts': generic,
+      'tanstack.ts': `${tanstack}\nexport { queries };`,
       'page.ts': [first, `{ ${calls} }`, errors].join('\n'),
       'declared.ts': `import { procedure, Router, Type } from 'tandem-rpc';
         ${declared}

@@ -98,5 +98,5 @@ test('by default none is ever replaced', async (t) => {
   await Promise.all(Array.from({ length: 3000 }, () => aging.call('where')));
   assert.equal(await aging.call('whereLater'), worker?.threadId);
   const events = aging.lines.map(({ fields }) => fields.event);
-  assert.deepEqual(events, ['returns-missing']);
+  assert.deepEqual(events, ['modules-loaded', 'returns-missing']);
 });

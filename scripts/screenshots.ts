@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import sharp from 'sharp';
 import { RpcApp, RpcError } from '../src/index.ts';
+import { chromiumPath } from '../test/programs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'docs/console');
@@ -178,7 +179,7 @@ const guarded = new RpcApp({
   },
 });
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  ...(chromiumPath !== undefined && { executablePath: chromiumPath }),
   args: ['--no-sandbox'],
 });
 const stop = new AbortController();

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import axe, { type AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../test/programs.ts';
 
 /** One of each kind. axe looks at these; at the width of a phone all pages are measured. */
 const samples = [
@@ -20,14 +21,6 @@ const tablet = 768;
 const phone = 375;
 
 const origin = 'http://site.test/';
-
-/** A Chromium of a distribution, or the one that a variable names. */
-const chromiumPath: string | undefined = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
 
 /** Answers as a server of files does. */
 async function serveFiles(context: BrowserContext, dist: string): Promise<void> {

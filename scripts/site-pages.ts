@@ -322,7 +322,7 @@ ${files.join('\n\n')}
 `;
 }
 
-/** Writes all pages and pictures into a folder, the home page in place of the README. */
+/** Writes all pages and pictures into a folder, the home page instead of the README. */
 export function writePages({ pages, pictures }: Site, folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   const home = withAddresses('README.md', homePage(), () => {});

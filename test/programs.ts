@@ -18,3 +18,11 @@ export function findProgram(
   const folders = [...(env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin'];
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
+
+/** A Chromium of a distribution, or the one that the variable names; undefined: there is none. */
+export const chromiumPath: string | undefined = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && isProgram(path));

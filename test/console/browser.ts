@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, type TestContext } from 'node:test';
 import axe, { type AxeResults } from 'axe-core';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
@@ -7,15 +6,8 @@ import type { AppOptions, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import shop from '../fixtures/console/procedures.ts';
 import { startApp } from '../harness.ts';
+import { chromiumPath } from '../programs.ts';
 import { ensureBuilt } from './get.ts';
-
-/** Where a Chromium may be: of a distribution, or of whoever sets the variable. */
-const chromiumPath: string | undefined = [
-  process.env.CHROMIUM_PATH,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path !== undefined && existsSync(path));
 
 /** Why the tests in a browser do not run here; false: they do. */
 export const noBrowser: string | false =

@@ -4,11 +4,10 @@ import { test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { Router, RpcError } from '../../src/index.ts';
 import { listenTo, makeApp } from '../harness.ts';
-import { findProgram } from '../programs.ts';
+import { chromiumPath } from '../programs.ts';
 import { legacy } from './stage.ts';
 
-const executablePath = process.env.CHROMIUM_PATH ?? findProgram('chromium');
-const skip = executablePath === undefined && 'no Chromium here: apt-get install chromium';
+const skip = chromiumPath === undefined && 'no Chromium here: apt-get install chromium';
 
 const router = new Router();
 router.rpc({ name: 'who', async: true }, (_params, { auth }) => auth ?? null);
@@ -34,7 +33,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
     const { port } = await app.listen({ port: 0 });
     const browser = await chromium.launch({
-      executablePath: executablePath as string,
+      executablePath: chromiumPath as string,
       args: ['--no-sandbox'],
     });
     t.after(() => browser.close());

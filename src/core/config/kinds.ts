@@ -361,29 +361,7 @@ export function identifier(): Kind<string> {
 /** URLs that identify something. The word `none` is the empty list. */
 export function identifiers(): Kind<readonly string[]> {
   const allowed = `none, or http and https URLs like https://auth.example.com, ${identifierRule}, separated by commas`;
-  return {
-    placeholder: 'url',
-    allowed,
-    repeatable: true,
-    fromText: splitList,
-    check: (value) => {
-      const list = listed(value);
-      if (isWord(list, 'none')) return Object.freeze([]);
-      const urls = list.filter(isIdentifier);
-      return urls.length === list.length ? Object.freeze([...new Set(urls)]) : undefined;
-    },
-    // The whole list is not shown: an entry may hold a password.
-    faultOf: (value) => {
-      const list = listed(value);
-      const at = list.findIndex((entry) => !isIdentifier(entry));
-      return {
-        where: list.length > 1 ? `entry ${at + 1}` : 'the value',
-        allowed,
-        given: withoutSecret(list[at]),
-      };
-    },
-    toText: (value: readonly string[]) => value.join(',') || 'none',
-  };
+  return urls(allowed, isIdentifier, 'the value');
 }
 
 /** Scopes of OAuth (RFC 6749, 3.3), without commas, which separate them here. */
@@ -403,6 +381,19 @@ function isServer(entry: unknown): entry is string {
 export function natsServers(): Kind<readonly string[]> {
   const allowed =
     'none, or servers like nats://host:4222, nats://user:password@host, tls://host, separated by commas';
+  return urls(allowed, isServer, 'the server');
+}
+
+/**
+ * A list of URLs, of which none is shown with a password.
+ *
+ * @param one what an entry is called that stands alone
+ */
+function urls(
+  allowed: string,
+  isEntry: (entry: unknown) => entry is string,
+  one: string,
+): Kind<readonly string[]> {
   return {
     placeholder: 'url',
     allowed,
@@ -410,19 +401,18 @@ export function natsServers(): Kind<readonly string[]> {
     fromText: splitList,
     check: (value) => {
       const list = listed(value);
-      if (list.length === 1 && list[0] === 'none') return Object.freeze([]);
-      const servers = list.filter(isServer);
-      return servers.length === list.length ? Object.freeze([...new Set(servers)]) : undefined;
+      if (isWord(list, 'none')) return Object.freeze([]);
+      const entries = list.filter(isEntry);
+      return entries.length === list.length ? Object.freeze([...new Set(entries)]) : undefined;
     },
     // The whole list is not shown: other entries may hold passwords.
     faultOf: (value) => {
       const list = listed(value);
-      const at = list.findIndex((entry) => !isServer(entry));
-      const given = list[at];
+      const at = list.findIndex((entry) => !isEntry(entry));
       return {
-        where: list.length > 1 ? `entry ${at + 1}` : 'the server',
+        where: list.length > 1 ? `entry ${at + 1}` : one,
         allowed,
-        given: withoutSecret(given),
+        given: withoutSecret(list[at]),
       };
     },
     toText: (value: readonly string[]) => value.join(',') || 'none',

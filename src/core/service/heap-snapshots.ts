@@ -30,6 +30,7 @@ const memoryPerHeap = 14;
 const smallestHeap = 10 * 1024 ** 2;
 
 interface Candidate {
+  readonly group: string | undefined;
   readonly pool: Pool;
   readonly worker: PoolWorker;
   readonly number: number;
@@ -60,8 +61,7 @@ export class HeapSnapshots {
       );
     }
     if (this.#isUnderWay) throw new Error('another snapshot is being written: wait for its end');
-    const { pool, worker, number } = this.#choose(pools, order);
-    const group = [...pools].find(([, one]) => one === pool)?.[0];
+    const { group, pool, worker, number } = this.#choose(pools, order);
     this.#assertRoom(worker);
     const name = `${process.pid}-${group ?? 'worker'}-${number}-${new Date().toISOString().replaceAll(':', '')}`;
     const path = join(resolve(heapDir), `${name}.heapsnapshot`);
@@ -91,7 +91,9 @@ export class HeapSnapshots {
       const { seats } = this.#counters.of(name);
       return pool.workers.all
         .filter(({ isRetiring }) => !isRetiring)
-        .map((worker): Candidate => ({ pool, worker, number: seats.of(worker)?.number ?? 0 }));
+        .map((worker): Candidate => {
+          return { group: name, pool, worker, number: seats.of(worker)?.number ?? 0 };
+        });
     });
     const candidates = wanted === undefined ? all : all.filter(({ number }) => number === wanted);
     const [found] = candidates.toSorted((a, b) => b.worker.memory - a.worker.memory);

@@ -9,6 +9,7 @@ import {
   DocumentFetch,
   type KnownContract,
 } from '../../src/extras/nats/gateway/contracts.ts';
+import { contractOf, Subjects } from '../../src/extras/nats/subjects.ts';
 import { Bus } from './bus/bus.ts';
 import { saidBy } from './bus/rig.ts';
 import { World } from './bus/world.ts';
@@ -153,6 +154,7 @@ function twentyProcedures(): Uint8Array {
 }
 
 interface Request {
+  readonly subject: string;
   readonly reply?: string;
   readonly data: Uint8Array;
 }
@@ -164,10 +166,15 @@ class Fetching {
   readonly asked: Request[] = [];
   got: readonly string[] | undefined;
   readonly fetch: DocumentFetch;
+  #laterMs = 0;
 
-  constructor() {
-    this.member.subscribe('s.doc.c', (request) => this.asked.push(request));
-    this.fetch = new DocumentFetch(this.bus.connect(), 's.doc.c', (procedures) => {
+  /** @param contract its name: the usual one says nothing of the document, as those of old members */
+  constructor(contract = 'c') {
+    const link = { connection: this.bus.connect(), subjects: new Subjects('s'), id: 'gw' };
+    for (const subject of [`s.doc.${contract}`, `s.doc.${contract}_m1`]) {
+      this.member.subscribe(subject, (request) => this.asked.push(request));
+    }
+    this.fetch = new DocumentFetch(link, contract, (procedures) => {
       this.got = [...procedures.keys()];
     });
     this.fetch.look(clockMs());
@@ -175,13 +182,18 @@ class Fetching {
 
   /** As if nothing had come for long. */
   lookLater(): void {
-    this.fetch.look(clockMs() + 10_000);
+    this.#laterMs += 10_000;
+    this.fetch.look(clockMs() + this.#laterMs);
   }
 
-  answer({ reply = '', data }: Request, document: Uint8Array): void {
+  /** @param member the name that the answer gives; '': none, as those of old members */
+  answer({ reply = '', data }: Request, document: Uint8Array, member = ''): void {
     const { from } = JSON.parse(Buffer.from(data).toString()) as { from: number };
     const part = document.subarray(from, from + 700);
-    const headers = [['Tandem-Total', String(document.byteLength)]] as const;
+    const headers = [
+      ['Tandem-Total', String(document.byteLength)],
+      ['Tandem-Member', member],
+    ] as const;
     this.member.publish(reply, part, { headers });
   }
 
@@ -238,5 +250,67 @@ describe('the document of a contract', () => {
       await fetching.turn();
     }
     assert.deepEqual(fetching.got, names);
+  });
+
+  test('that is not what the name of the contract is a hash of is not used, and fetched anew', async () => {
+    const document = twentyProcedures();
+    const other = Buffer.from(Buffer.from(document).toString().replaceAll('"p1"', '"q1"'));
+    const fetching = new Fetching(contractOf(document));
+    for (let i = 0; fetching.bus.failures.length === 0; i++) {
+      assert.ok(i < 100, 'no document is refused');
+      fetching.answer(await fetching.next(), other);
+      await fetching.turn();
+      assert.equal(fetching.got, undefined);
+    }
+    assert.match(String(fetching.bus.failures[0]), /not the one of the contract/);
+    fetching.lookLater();
+    for (let i = 0; fetching.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
+      fetching.answer(await fetching.next(), document);
+      await fetching.turn();
+    }
+    assert.deepEqual(fetching.got, names);
+  });
+
+  test('comes from the member that answers first: parts of others are not taken', async () => {
+    const document = twentyProcedures();
+    const other = Buffer.alloc(document.byteLength, ' ');
+    const contract = contractOf(document);
+    const fetching = new Fetching(contract);
+    const subjects: string[] = [];
+    for (let i = 0; fetching.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
+      const request = await fetching.next();
+      subjects.push(request.subject);
+      if (i > 0) fetching.answer(request, other, 'm2');
+      fetching.answer(request, document, 'm1');
+      await fetching.turn();
+    }
+    assert.deepEqual(fetching.got, names);
+    const [first, ...later] = subjects;
+    assert.equal(first, `s.doc.${contract}`);
+    assert.deepEqual([...new Set(later)], [`s.doc.${contract}_m1`]);
+  });
+
+  test('is asked for from its beginning if the member that gave parts of it has gone, or hangs', async () => {
+    const document = twentyProcedures();
+    const contract = contractOf(document);
+    const fetching = new Fetching(contract);
+    // Nobody listens at the subject of m2.
+    fetching.answer(await fetching.next(), document, 'm2');
+    await fetching.turn();
+    await fetching.turn();
+    assert.deepEqual(fetching.asked, []);
+    fetching.lookLater();
+    const again = await fetching.next();
+    assert.equal(again.subject, `s.doc.${contract}`);
+    // m1 hangs after its first part.
+    fetching.answer(again, document, 'm1');
+    const asked: string[] = [];
+    do {
+      asked.push((await fetching.next()).subject);
+      fetching.lookLater();
+    } while (asked.at(-1) !== `s.doc.${contract}`);
+    assert.deepEqual(asked.slice(0, -1), Array(5).fill(`s.doc.${contract}_m1`));
   });
 });

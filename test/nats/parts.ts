@@ -70,7 +70,7 @@ export function memberOf(
     natsTrustAuth: true,
     authenticate: undefined,
     retention: defaultRetention,
-    contract: () => ({ id: `c${id}`, document: () => document }),
+    contract: () => ({ id: `c${id}`, document }),
     ...more,
   });
 }

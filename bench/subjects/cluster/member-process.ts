@@ -37,7 +37,7 @@ const member = new Member({
   maxBodyBytes: 2 ** 20,
   natsTrustAuth: false,
   retention: defaultRetention,
-  contract: () => ({ id: contract.id, document: () => Buffer.from(contract.document) }),
+  contract: () => ({ id: contract.id, document: Buffer.from(contract.document) }),
 });
 await connection.confirm();
 

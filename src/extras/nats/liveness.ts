@@ -9,7 +9,7 @@ export interface Heartbeat {
   /** A name that no other process ever has. */
   readonly id: string;
   readonly state: MemberState;
-  /** The fingerprint of what it serves. */
+  /** The name of what it serves: see `contractOf`. */
   readonly contract: string;
   readonly version: string;
   /** When the process started, Unix milliseconds. */

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** The subjects of one service: docs/protocol.md, "NATS". */
 export class Subjects {
   readonly service: string;
@@ -26,10 +28,24 @@ export class Subjects {
     return `${this.service}.g.${gateway}.${member}`;
   }
 
-  /** A gateway asks for what describes a contract. */
-  document(contract: string): string {
-    return `${this.service}.doc.${contract}`;
+  /** A gateway asks for what describes a contract: any member that serves it, or one. */
+  document(contract: string, member?: string): string {
+    const name = member === undefined ? contract : `${contract}_${member}`;
+    return `${this.service}.doc.${name}`;
   }
+}
+
+/** No hexadecimal digit: members of 0.1.0 have 64 of these as the names of contracts, which are not hashes of documents. */
+const hashMark = 'h';
+
+/** The name of a contract: a hash of the document that describes it. */
+export function contractOf(document: Uint8Array): string {
+  return hashMark + createHash('sha256').update(document).digest('hex').slice(1);
+}
+
+/** Whether a document is that of a contract. Of contracts of members of 0.1.0 nobody can tell. */
+export function describes(document: Uint8Array, contract: string): boolean {
+  return !contract.startsWith(hashMark) || contractOf(document) === contract;
 }
 
 /** Whether a name may become part of a subject: those of processes are letters and digits. */

@@ -5,24 +5,23 @@ import {
   type ProcedureDescription,
 } from '../../../core/procedures/document/introspect.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
-import {
-  headerOf,
-  type NatsConnection,
-  type NatsMessage,
-  saysNobody,
-} from '../connection/connection.ts';
+import { headerOf, type NatsMessage, saysNobody } from '../connection/connection.ts';
+import { describes, isNuid } from '../subjects.ts';
 import { MalformedMessage } from '../wire.ts';
 import type { GatewayLink } from './member-channel.ts';
 
 /** A part of a document that has not come after so long is asked for again, milliseconds. */
 const patienceMs = 1000;
 
+/** After so many questions in a row without an answer another member is asked, for the whole. */
+const mostUnanswered = 5;
+
 /** Bytes of the longest document that is fetched: of some hundred thousand procedures. */
 const longest = 256 * 1024 ** 2;
 
 type Procedures = ReadonlyMap<string, Procedure>;
 
-/** The contracts that members serve, by their fingerprints: those that are known, and those whose documents are on their way. */
+/** The contracts that members serve, by their names: those that are known, and those whose documents are on their way. */
 export class Contracts {
   readonly #link: GatewayLink;
   readonly #onKnown: () => void;
@@ -38,8 +37,7 @@ export class Contracts {
   proceduresOf(id: string): Procedures | undefined {
     const procedures = this.#known.get(id);
     if (procedures === undefined && !this.#fetches.has(id)) {
-      const { connection, subjects } = this.#link;
-      const fetch = new DocumentFetch(connection, subjects.document(id), (fetched) => {
+      const fetch = new DocumentFetch(this.#link, id, (fetched) => {
         this.#fetches.delete(id);
         this.#known.set(id, fetched);
         this.#onKnown();
@@ -70,27 +68,27 @@ export class Contracts {
 }
 
 /**
- * Asks the members of a contract for its document, part by part, until the whole has come. Any of them may answer for a part, since
- * the contract's name is a hash of what it says.
+ * Asks for the document of a contract, part by part, until the whole has come. The first member that answers gives all parts. The
+ * whole is used only if it is what the name of the contract is a hash of.
  */
 export class DocumentFetch {
-  readonly #connection: NatsConnection;
-  readonly #subject: string;
+  readonly #link: GatewayLink;
+  readonly #contract: string;
   readonly #onProcedures: (procedures: Procedures) => void;
   readonly #inbox: string;
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
+  /** The member that gives the parts; undefined: nobody has answered, or a member of 0.1.0, which does not name itself. */
+  #member: string | undefined;
+  #unanswered = 0;
   /** When a part was asked for last, by `clockMs`. At first never: `clockMs` itself begins at 0. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    connection: NatsConnection,
-    subject: string,
-    onProcedures: (procedures: Procedures) => void,
-  ) {
-    this.#connection = connection;
-    this.#subject = subject;
+  constructor(link: GatewayLink, contract: string, onProcedures: (procedures: Procedures) => void) {
+    const { connection } = link;
+    this.#link = link;
+    this.#contract = contract;
     this.#onProcedures = onProcedures;
     this.#inbox = `_INBOX.${connection.nuid()}`;
     const answers = `${this.#inbox}.*`;
@@ -99,7 +97,9 @@ export class DocumentFetch {
 
   /** To be called every 100 ms, until the document is there. */
   look(now: number): void {
-    if (now - this.#askedAt > patienceMs) this.#ask(now);
+    if (now - this.#askedAt <= patienceMs) return;
+    if (this.#unanswered >= mostUnanswered) this.#startOver();
+    this.#ask(now);
   }
 
   close(): void {
@@ -110,26 +110,50 @@ export class DocumentFetch {
     const from = JSON.stringify({ from: this.#from });
     // What was asked for twice may come twice: each answer says for which part it is.
     const reply = `${this.#inbox}.${this.#from}`;
-    if (this.#connection.publish(this.#subject, from, { reply })) this.#askedAt = now;
+    const { connection, subjects } = this.#link;
+    const subject = subjects.document(this.#contract, this.#member);
+    if (!connection.publish(subject, from, { reply })) return;
+    this.#askedAt = now;
+    this.#unanswered++;
+  }
+
+  #startOver(): void {
+    this.#parts = [];
+    this.#from = 0;
+    this.#member = undefined;
+    this.#unanswered = 0;
   }
 
   #onPart(message: NatsMessage): void {
+    if (saysNobody(message)) {
+      // The member that gave the parts before has gone, or serves something else now.
+      this.#startOver();
+      return;
+    }
     const total = Number(headerOf(message, 'tandem-total'));
-    if (saysNobody(message) || !(total > 0 && total <= longest)) return;
+    if (!(total > 0 && total <= longest)) return;
     // A member that has none of it would have none at once, either: it is asked again at a later look.
     if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;
+    const member = headerOf(message, 'tandem-member');
+    if (this.#from === 0 && isNuid(member)) this.#member = member;
+    else if (member !== (this.#member ?? '')) return;
+    this.#unanswered = 0;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;
     if (this.#from < total) {
       this.#ask(clockMs());
       return;
     }
-    const text = Buffer.concat(this.#parts).toString();
+    const document = Buffer.concat(this.#parts);
     // If this throws, the document is fetched anew.
-    this.#parts = [];
-    this.#from = 0;
-    const procedures = proceduresOf(text);
+    this.#startOver();
+    if (!describes(document, this.#contract)) {
+      throw new MalformedMessage(
+        `a document that is not the one of the contract ${this.#contract}`,
+      );
+    }
+    const procedures = proceduresOf(document.toString());
     this.close();
     this.#onProcedures(procedures);
   }

@@ -67,7 +67,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
   heartbeat: Heartbeat;
   /** When something came from it, by `clockMs`. */
   heardAt = clockMs();
-  /** What it serves, and the fingerprint of that; undefined: not known yet. */
+  /** What it serves, and the contract that it is; undefined: not known yet. */
   procedures: ReadonlyMap<string, Procedure> | undefined;
   contract = '';
   /** Calls that it has of others, as it has told last. */

@@ -4,10 +4,10 @@ import type { Service } from '../../../core/dispatch/service.ts';
 import type { NatsConnection, NatsFacts } from '../connection/connection.ts';
 
 export interface ServedContract {
-  /** The fingerprint of its procedures. */
+  /** See `contractOf`. */
   readonly id: string;
-  /** What describes them, for gateways: see `describeProcedure`. */
-  readonly document: () => Uint8Array;
+  /** What describes its procedures, for gateways: see `describeProcedure`. */
+  readonly document: Uint8Array;
 }
 
 /** What a member keeps for gateways that it does not hear. */

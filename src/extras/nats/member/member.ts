@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import { Sweep } from '../../../core/dispatch/deadline.ts';
-import { describeProcedure, fingerprint } from '../../../core/procedures/document/introspect.ts';
+import { describeProcedure } from '../../../core/procedures/document/introspect.ts';
 import { tableOf, versionOf } from '../../../core/procedures/router.ts';
 import type { ClusterConnection } from '../../../core/service/cluster.ts';
 import type { Dispatcher } from '../../../core/service/dispatcher.ts';
@@ -16,7 +16,7 @@ import type {
 import { Candidates, type Heartbeat, type MemberState, silenceCheck } from '../liveness.ts';
 import { Endpoints } from '../micro/endpoints.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
-import { isNuid, mayAnswer, Subjects } from '../subjects.ts';
+import { contractOf, isNuid, mayAnswer, Subjects } from '../subjects.ts';
 import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.ts';
 import { defaultRetention, type MemberOptions, type ServedContract } from './member-options.ts';
 import { type MemberParts, RemoteGateway } from './remote-gateway.ts';
@@ -52,7 +52,7 @@ export class Member {
   readonly #subscriptions: NatsSubscription[] = [];
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   readonly #stopListening: () => void;
-  #documents: NatsSubscription | undefined;
+  #documents: readonly NatsSubscription[] = [];
   readonly #documentParts = new AnswerLimit(mostDocumentBytes);
   #served: ServedContract;
   #state: MemberState = 'ready';
@@ -120,7 +120,7 @@ export class Member {
     this.#sweep.stop();
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
-    this.#documents?.unsubscribe();
+    for (const subscription of this.#documents) subscription.unsubscribe();
     for (const remote of this.#gateways.values()) remote.leave();
     this.#gateways.clear();
   }
@@ -249,22 +249,26 @@ export class Member {
   }
 
   #serveDocument(): void {
-    const { id, document } = this.#served;
-    const { connection } = this.options;
-    this.#documents?.unsubscribe();
-    this.#documents = connection.subscribe(
-      this.#parts.subjects.document(id),
-      ({ reply = '', data }) => {
-        if (!mayAnswer(reply) || this.#documentParts.isReached) return;
-        const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
-        const from = numberOf(request?.from);
-        const whole = document();
-        const part = whole.subarray(from, from + sizesFor(connection.maxPayload).documentBytes);
-        this.#documentParts.note(part.byteLength);
-        connection.publish(reply, part, { headers: [['Tandem-Total', String(whole.byteLength)]] });
-      },
-      { queue: 'q' },
-    );
+    const { id: contract, document } = this.#served;
+    const { connection, id } = this.options;
+    const { subjects } = this.#parts;
+    const headers = [
+      ['Tandem-Total', String(document.byteLength)],
+      ['Tandem-Member', id],
+    ] as const;
+    const answer = ({ reply = '', data }: NatsMessage): void => {
+      if (!mayAnswer(reply) || this.#documentParts.isReached) return;
+      const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
+      const from = numberOf(request?.from);
+      const part = document.subarray(from, from + sizesFor(connection.maxPayload).documentBytes);
+      this.#documentParts.note(part.byteLength);
+      connection.publish(reply, part, { headers });
+    };
+    for (const subscription of this.#documents) subscription.unsubscribe();
+    this.#documents = [
+      connection.subscribe(subjects.document(contract), answer, { queue: 'q' }),
+      connection.subscribe(subjects.document(contract, id), answer),
+    ];
   }
 }
 
@@ -353,17 +357,10 @@ export class Membership {
     const version = versionOf(router);
     if (this.#contract?.version !== version) {
       const isFirst = this.#contract === undefined;
-      let document: Uint8Array | undefined;
-      this.#contract = {
-        version,
-        id: fingerprint(router),
-        document: () => {
-          document ??= Buffer.from(
-            JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
-          );
-          return document;
-        },
-      };
+      const document = Buffer.from(
+        JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
+      );
+      this.#contract = { version, id: contractOf(document), document };
       if (!isFirst) for (const endpoints of this.#endpoints) endpoints.renew();
     }
     return this.#contract;

@@ -67,12 +67,14 @@ export type OverloadReason =
   | 'reply-memory'
   | 'orphans';
 
-/** The data of a -32000: the call never ran. */
+/** The data of a -32000 of the service itself: the call never ran. */
 export interface OverloadData {
   readonly reason: OverloadReason;
   /** The option of the service that sets the limit. */
   readonly limit: string;
   readonly retryAfterMs: number;
+  /** Only the service's own refusals have it. */
+  readonly retry: true;
 }
 
 /**

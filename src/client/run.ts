@@ -85,10 +85,9 @@ export function retryDelay(
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (error instanceof RpcError) {
     const { code, data } = error;
-    if (code === -32000 || code === -32003) return true; // overloaded, cancelled: it never ran
-    // Nobody knows whether the call of a lost worker ran. The server says where that makes no difference.
+    // Overloaded, lost with its worker, cancelled: the server says what never ran, or may run twice. A handler can't say so.
     const allowed = idempotent || (data as { retry?: unknown } | null | undefined)?.retry === true;
-    return allowed && code === -32002;
+    return allowed && (code === -32000 || code === -32002 || code === -32003);
   }
   // A 404, a redirect or a garbled reply would come again.
   const { status = 0, cause } = error as Partial<RpcTransportError>;

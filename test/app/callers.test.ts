@@ -112,7 +112,7 @@ for (const carrier of carriers) {
       while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
       const refused = json(await client().ask(post(rpc('now'), as('ann'))));
       const [reason, limit] = ['in-flight-per-caller', 'maxInFlightPerCaller'];
-      const data = { reason, limit, retryAfterMs: 1000 };
+      const data = { reason, limit, retryAfterMs: 1000, retry: true };
       assert.deepEqual([refused.error.code, refused.error.data], [-32000, data]);
       assert.equal(json(await client().ask(post(rpc('now'), as('bob')))).error, undefined);
       assert.equal(ran.length, 3);

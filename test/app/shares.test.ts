@@ -27,7 +27,7 @@ function router() {
   return { router: made, running: () => running };
 }
 
-const share = (limit: string) => ({ reason: 'share', limit, retryAfterMs: 1000 });
+const share = (limit: string) => ({ reason: 'share', limit, retryAfterMs: 1000, retry: true });
 
 /** The lines of what was refused. */
 function refusedIn(metrics: string): string {

@@ -140,7 +140,7 @@ describe('ids', () => {
         assert.ok(Number.isSafeInteger(id) && !seen.has(id));
         seen.add(id);
       }
-      const error = { code: -32000, message: 'x', data: { retryAfterMs: 0 } };
+      const error = { code: -32000, message: 'x', data: { retryAfterMs: 0, retry: true } };
       const replies = requests.map(({ id }) => ({ id, error }));
       return new Response(JSON.stringify(requests.length > 1 ? replies : replies[0]));
     };

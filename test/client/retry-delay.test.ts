@@ -4,7 +4,7 @@ import { type Outcome, RpcError, RpcTransportError } from '../../src/client/inde
 import { retryDelay } from '../../src/client/run.ts';
 
 const ok: Outcome = { ok: true, result: 1 };
-const failed = (code: number, data?: unknown): Outcome => ({
+const failed = (code: number, data: unknown = { retry: true }): Outcome => ({
   ok: false,
   error: new RpcError(code, 'x', data, 'm'),
 });
@@ -19,14 +19,17 @@ describe('retryDelay', () => {
     { attempt = 0, retries = 3, idempotent = false, random = 0 } = {},
   ) => retryDelay(outcomes, attempt, { retries, idempotent }, random);
 
-  it('repeats what never ran', () => {
-    assert.equal(delay([failed(-32000)]), 50);
-    assert.equal(delay([failed(-32003)]), 50);
+  it('repeats what the server says may be sent again, by retry: true', () => {
+    for (const code of [-32000, -32002, -32003]) {
+      assert.equal(delay([failed(code)]), 50);
+      for (const data of [null, {}, { retry: 'true' }, [true], 'retry'])
+        assert.equal(delay([failed(code, data)]), undefined);
+    }
     assert.equal(delay([failed(-32000), failed(-32003)]), 50);
   });
 
   it('repeats nothing else', () => {
-    for (const code of [-32700, -32600, -32601, -32602, -32603, -32001, -32002, -32004, 0, 404]) {
+    for (const code of [-32700, -32600, -32601, -32602, -32603, -32001, -32004, 0, 404]) {
       assert.equal(delay([failed(code)]), undefined, String(code));
     }
     for (const facts of [{ cause: new Error() }, { status: 502 }, { status: 200 }]) {
@@ -38,13 +41,13 @@ describe('retryDelay', () => {
   it('repeats a batch only if none of it ran', () => {
     assert.equal(delay([failed(-32000), ok]), undefined);
     assert.equal(delay([failed(-32000), failed(404)]), undefined);
-    assert.equal(delay([failed(-32000), failed(-32002)]), undefined);
-    assert.equal(delay([failed(-32000), failed(-32002)], { idempotent: true }), 50);
+    assert.equal(delay([failed(-32000), failed(-32002, {})]), undefined);
+    assert.equal(delay([failed(-32000), failed(-32002, {})], { idempotent: true }), 50);
   });
 
   it('repeats what is idempotent where it may have been lost', () => {
     const again = [
-      failed(-32002),
+      failed(-32002, {}),
       lost({ cause: 1 }),
       lost({ status: 502 }),
       lost({ status: 429 }),
@@ -67,15 +70,14 @@ describe('retryDelay', () => {
   });
 
   it('waits no less than the server asks, and not for ever', () => {
-    const asked = (retryAfterMs: unknown) => delay([failed(-32000, { retryAfterMs })]);
+    const asked = (retryAfterMs: unknown) => delay([failed(-32000, { retryAfterMs, retry: true })]);
     assert.equal(asked(700), 700);
     assert.equal(asked(1), 50);
     assert.equal(asked(30_001), undefined);
     assert.equal(asked(Infinity), undefined);
     for (const odd of ['700', null, -5, {}]) assert.equal(asked(odd), 50);
-    assert.equal(delay([failed(-32000, null)]), 50);
     assert.equal(
-      delay([failed(-32000, { retryAfterMs: 60 }), failed(-32000, { retryAfterMs: 90 })]),
+      delay([60, 90].map((retryAfterMs) => failed(-32000, { retryAfterMs, retry: true }))),
       90,
     );
   });

@@ -12,7 +12,7 @@ import { answering, answerJson, result, serveRaw } from './raw-server.ts';
 describe('a retry of the client', () => {
   const overloaded = (id: number | undefined) => ({
     id,
-    error: { code: -32000, message: 'Server overloaded', data: { retryAfterMs: 1 } },
+    error: { code: -32000, message: 'Server overloaded', data: { retryAfterMs: 1, retry: true } },
   });
 
   it('sends again what was refused, with a new id', async (t) => {
@@ -39,7 +39,7 @@ describe('a retry of the client', () => {
     const { url, received } = await serveRaw(t, (one, response) =>
       answering((id) => ({
         id,
-        error: { code: -32000, message: 'x', data: { retryAfterMs: 20_000 } },
+        error: { code: -32000, message: 'x', data: { retryAfterMs: 20_000, retry: true } },
       }))(one, response),
     );
     const call = createClient({ url, timeoutMs: 19_000 }).call('m');
@@ -86,7 +86,7 @@ describe('a retry of the client', () => {
     const fetch = async (_url: string, { body }: { body: string }): Promise<FetchResponse> => {
       sent += 1;
       const { id } = JSON.parse(body) as { id: number };
-      const data = { retryAfterMs: 29_000 };
+      const data = { retryAfterMs: 29_000, retry: true };
       // By the next turn of the event loop it has been read, and the client waits.
       const text = async () => {
         setImmediate(() => controller.abort());

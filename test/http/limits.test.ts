@@ -133,7 +133,12 @@ const limits: readonly Limit[] = [
       assert.equal(refused.status, 503);
       const { id, error } = json(refused);
       assert.deepEqual([id, error.code], [null, -32000]);
-      const data = { reason: 'body-memory', limit: 'maxBodyMemory', retryAfterMs: 1000 };
+      const data = {
+        reason: 'body-memory',
+        limit: 'maxBodyMemory',
+        retryAfterMs: 1000,
+        retry: true,
+      };
       assert.deepEqual(error.data, data);
       assert.equal(header(refused, 'retry-after'), '1');
       await third.untilClosed();
@@ -430,7 +435,7 @@ const limits: readonly Limit[] = [
       await second.write(post(`[${rpc('wait', {}, 'second')}]`));
       await until(() => waiting.length >= 2);
       assert.equal(app.dispatcher.stats().inFlight, 2);
-      const data = { reason: 'in-flight', limit: 'maxInFlight', retryAfterMs: 1000 };
+      const data = { reason: 'in-flight', limit: 'maxInFlight', retryAfterMs: 1000, retry: true };
       const error = { code: -32000, message: 'Server overloaded', data };
       const third = client();
       for (const [body, id] of [
@@ -510,6 +515,7 @@ const limits: readonly Limit[] = [
         reason: 'in-flight-per-caller',
         limit: 'maxInFlightPerCaller',
         retryAfterMs: 1000,
+        retry: true,
       };
       assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
       const other = await app.dispatcher.dispatch({ method: 'text', id: 1 }, { auth: 'other' });
@@ -529,7 +535,12 @@ const limits: readonly Limit[] = [
       await one.send(rpc('wait', {}, 'first'));
       await one.send(rpc('wait', {}, 'second'));
       const { id, error } = JSON.parse(await one.ask(rpc('text', {}, 'third')));
-      const data = { reason: 'connection', limit: 'maxCallsPerConnection', retryAfterMs: 1000 };
+      const data = {
+        reason: 'connection',
+        limit: 'maxCallsPerConnection',
+        retryAfterMs: 1000,
+        retry: true,
+      };
       assert.deepEqual([id, error.code, error.data], ['third', -32000, data]);
       assert.deepEqual(ran, ['first', 'second']);
       assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
@@ -549,7 +560,7 @@ const limits: readonly Limit[] = [
       const { result } = JSON.parse(await one.ask(rpc('ticks')));
       await one.receive();
       const { id, error } = JSON.parse(await other.ask(rpc('ticks', {}, 'second')));
-      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000 };
+      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000, retry: true };
       assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
       assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
       assert.equal(JSON.parse(await one.ask(rpc('rpc.unsubscribe', [result]))).result, true);

@@ -106,10 +106,10 @@ for (const transport of ['uws', 'node'] as const) {
           new RpcError(-32000, 'Busy', { retryAfterMs: 5 }),
           503,
           -32603,
-          { code: -32000, retryAfterMs: 5 },
+          { code: -32000, retryAfterMs: 5, retry: true },
         ],
-        [new RpcError(-32003, 'Gone'), 503, -32603, { code: -32003 }],
-        [new RpcError(-32002, 'Lost'), 401, -32603, { code: -32002 }],
+        [new RpcError(-32003, 'Gone'), 503, -32603, { code: -32003, retry: true }],
+        [new RpcError(-32002, 'Lost'), 401, -32603, { code: -32002, retry: true }],
         [new Error('secret'), 500, -32603],
       ];
       const bodies = [

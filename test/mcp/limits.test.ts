@@ -142,7 +142,7 @@ for (const transport of ['uws', 'node'] as const) {
       texts.push(textOf(replied(response).result ?? assert.fail()));
     }
     const refused =
-      'Server overloaded (-32000)\n{"reason":"rate","limit":"rateLimit","retryAfterMs":5}';
+      'Server overloaded (-32000)\n{"reason":"rate","limit":"rateLimit","retryAfterMs":5,"retry":true}';
     assert.deepEqual(texts, ['2', refused, refused]);
   });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
+import { createClient } from '../../src/client/index.ts';
+import { Router, RpcError, Type } from '../../src/index.ts';
 import { Journal } from '../service/journal.ts';
 import { fixture } from '../service/running.ts';
 import { until } from '../turns.ts';
@@ -41,6 +43,25 @@ describeNats('two gateways before the same members', () => {
     for (const { app } of fronts) {
       assert.equal(app.dispatcher.stats().remote?.lost, 0);
     }
+  });
+
+  test('a handler that throws -32000, -32002 or -32003 with retry: true runs once, on one member', async (t) => {
+    const runs: number[] = [];
+    const router = new Router();
+    router.rpc({ name: 'refuse', params: { code: Type.Integer() } }, async ({ code }) => {
+      runs.push(code);
+      throw new RpcError(code, 'refused', { reason: 'queue', retry: true });
+    });
+    const nats = { servers: server.url, role: 'member' as const };
+    await Promise.all([1, 2].map(() => serve(t, { router, nats })));
+    const { app, url } = await gateway(t, server.url);
+    await until(() => app.dispatcher.stats().remote?.members === 2);
+    const codes = [-32000, -32002, -32003];
+    for (const code of codes) {
+      const told = { code, data: { reason: 'queue' } };
+      await assert.rejects(createClient({ url }).call('refuse', { code }), told);
+    }
+    assert.deepEqual(runs, codes);
   });
 
   test('a caller has one share of a member, whichever gateways it calls', async (t) => {

@@ -47,17 +47,20 @@ describe('the status of an error', () => {
     [-32601, { method: 'x' }, 404],
     [-32601, { method: 'x', reason: 'it streams' }, 406],
     [-32603, { ref: 'r' }, 500],
-    [-32000, { reason: 'rate', retryAfterMs: 1001 }, 429, '2'],
-    [-32000, { reason: 'in-flight-per-caller', retryAfterMs: 1000 }, 429, '1'],
-    [-32000, { reason: 'share', retryAfterMs: 1 }, 429, '1'],
-    [-32000, { reason: 'queue', retryAfterMs: 5000 }, 503, '5'],
-    [-32000, { reason: 'in-flight', retryAfterMs: 1000 }, 503, '1'],
-    [-32000, { reason: 'body-memory', retryAfterMs: 1000 }, 503, '1'],
+    [-32000, { reason: 'rate', retryAfterMs: 1001, retry: true }, 429, '2'],
+    [-32000, { reason: 'in-flight-per-caller', retryAfterMs: 1000, retry: true }, 429, '1'],
+    [-32000, { reason: 'share', retryAfterMs: 1, retry: true }, 429, '1'],
+    [-32000, { reason: 'queue', retryAfterMs: 5000, retry: true }, 503, '5'],
+    [-32000, { reason: 'in-flight', retryAfterMs: 1000, retry: true }, 503, '1'],
+    [-32000, { reason: 'body-memory', retryAfterMs: 1000, retry: true }, 503, '1'],
     [-32001, { timeoutMs: 1 }, 504],
     [-32002, { reason: 'exit', retry: true }, 503, '1'],
     [-32002, { reason: 'exit' }, 500],
-    [-32003, undefined, 503, '1'],
-    [-32003, { reason: 'shutdown', retryAfterMs: 0 }, 503, '1'],
+    [-32003, { retry: true }, 503, '1'],
+    [-32003, { reason: 'shutdown', retryAfterMs: 0, retry: true }, 503, '1'],
+    // Thrown by a handler: the call has run.
+    [-32000, { reason: 'rate', retryAfterMs: 1000 }, 500],
+    [-32003, undefined, 500],
     [-32004, { limit: 5, reason: 'params' }, 413],
     [-32004, { limit: 5 }, 500],
     // Declared.
@@ -109,7 +112,11 @@ describe('the status of an error', () => {
       [-32001, 504],
       [-32003, 503],
     ] as const) {
-      assert.equal(problems.ofRefusal(errorText(code)).status, status, String(code));
+      assert.equal(
+        problems.ofRefusal(errorText(code, { retry: true })).status,
+        status,
+        String(code),
+      );
     }
   });
 });

@@ -11,7 +11,7 @@ const note = { jsonrpc: '2.0', method: 'inline' };
 const cancelledReply = (id: number | null): object => ({
   jsonrpc: '2.0',
   id,
-  error: { code: -32003, message: 'Cancelled' },
+  error: { code: -32003, message: 'Cancelled', data: { retry: true } },
 });
 
 /** A service whose start waits until `go` is called. */

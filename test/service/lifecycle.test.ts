@@ -66,7 +66,7 @@ describe('close', () => {
       const request = { method: `${place}.count`, params: [running.journal.file, 'b'] };
       assert.equal(await running.ask(request), undefined);
       assert.deepEqual(await dispatcher.dispatch([{ ...request, id: 7 }]), [
-        { jsonrpc: '2.0', id: 7, error: { code: -32003, message: 'Cancelled' } },
+        JSON.parse(cancelled('a').replace('"a"', '7')),
       ]);
     }
     assert.deepEqual(running.journal.lines(), []);

@@ -61,7 +61,7 @@ function failed(id: string, code: number, message: string, data?: unknown): stri
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`;
 }
 
-export const cancelled = (id: string) => failed(id, -32003, 'Cancelled');
+export const cancelled = (id: string) => failed(id, -32003, 'Cancelled', { retry: true });
 export const expired = (id: string, timeoutMs: number) =>
   failed(id, -32001, 'Deadline exceeded', { timeoutMs });
 export const lost = (id: string, reason: string) => failed(id, -32002, 'Worker lost', { reason });

@@ -170,7 +170,7 @@ describe('streams from a worker', () => {
     const all = Array.from({ length: 1024 }, () => open('until'));
     await Promise.all(all.map((stream) => stream.next()));
     const { failure } = await read(open('until'));
-    const data = { reason: 'streams', limit: 'workers', retryAfterMs: 1000 };
+    const data = { reason: 'streams', limit: 'workers', retryAfterMs: 1000, retry: true };
     assert.deepEqual(failure, { code: -32000, data });
     assert.equal(typeof (await result('thread')), 'number');
     await all[0]?.return(undefined);

@@ -32,7 +32,7 @@ export function createAuthenticator<Facts>(
   onFault: (fault: { readonly ref: string; readonly detail: string }) => void,
 ): Authenticator<Facts> {
   const refuse = (error: unknown, showsFaults: boolean | undefined): Verdict => ({
-    refusal: toErrorOutcome(error, name, { onFault, showsFaults }),
+    refusal: toErrorOutcome(error, name, { onFault, showsFaults, isUnrun: true }),
   });
   const settle = async (
     result: PromiseLike<unknown>,

@@ -13,6 +13,7 @@ import {
   finishedReply,
   type Outcome,
   type Reply,
+  replyText,
 } from '../protocol/reply.ts';
 import type { RequestScope } from './scope.ts';
 import type { StreamSink } from './streams/contract.ts';
@@ -98,7 +99,7 @@ export function timeLimit(call: Call, defaultTimeoutMs: number, startedAt: numbe
 /** Why a call is not run: a standard error without its id. */
 export interface Refusal {
   readonly code: ErrorCode;
-  readonly data?: unknown;
+  readonly data?: object | undefined;
   /** What refuses, where the code is -32000. */
   readonly overload?: Overload;
 }
@@ -106,8 +107,23 @@ export interface Refusal {
 /** The refusal of calls that have not started when their executor closes, or whose caller has gone. */
 export const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
-/** The same of a whole request, of which nothing has run. */
-export const cancelledOutcome: Outcome = errorOutcome(ErrorCode.Cancelled);
+/**
+ * The refusal of what never ran, and may find the service ready at the next try. It says so: a client sends nothing else again
+ * (docs/protocol.md, "Errors").
+ */
+function unrun(refusal: Refusal): Refusal {
+  const { code, data } = refusal;
+  const isRepeated = code === ErrorCode.Overloaded || code === ErrorCode.Cancelled;
+  return isRepeated ? { ...refusal, data: { ...data, retry: true } } : refusal;
+}
+
+/** The outcome of a whole request of which nothing has run. */
+export function unrunOutcome(refusal: Refusal): Outcome {
+  const { code, data } = unrun(refusal);
+  return errorOutcome(code, data);
+}
+
+export const cancelledOutcome: Outcome = unrunOutcome(cancelled);
 
 /** The refusal of calls whose time is over. @param timeoutMs the limit that ended them, milliseconds */
 export function deadlineExceeded(timeoutMs: number | undefined): Refusal {
@@ -154,12 +170,12 @@ export function overloaded(overload: Overload, retryAfterMs = usualRetryMs) {
 }
 
 export function overloadedOutcome(overload: Overload, retryAfterMs?: number): Outcome {
-  return errorOutcome(ErrorCode.Overloaded, overloaded(overload, retryAfterMs).data);
+  return unrunOutcome(overloaded(overload, retryAfterMs));
 }
 
 /** The same of what has no id that could be read. */
 export function overloadedReply(overload: Overload): string {
-  return errorReply('null', ErrorCode.Overloaded, overloaded(overload).data);
+  return replyText('null', overloadedOutcome(overload));
 }
 
 /** Instead of the time it ran: a call that was refused, dropped or lost before its handler was entered. */
@@ -297,7 +313,8 @@ export class CallEnding {
     together = 0,
   ): Reply {
     if (refusal.overload !== undefined) this.observer?.onOverloaded?.(refusal.overload, call.scope);
-    return this.pass(call, errorFor(call, refusal), refusal.code, runUs, waitUs, busyUs, together);
+    const error = errorFor(call, runUs === neverRan ? unrun(refusal) : refusal);
+    return this.pass(call, error, refusal.code, runUs, waitUs, busyUs, together);
   }
 
   /**

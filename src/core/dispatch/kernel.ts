@@ -41,7 +41,7 @@ import {
   exceedsBytes,
   limitExceeded,
   neverRan,
-  overloaded,
+  overloadedOutcome,
   type Refusal,
   unparsed,
 } from './call.ts';
@@ -263,10 +263,10 @@ export class Kernel {
     const { observer } = this.#unplaced;
     if (routing.isIncomplete) {
       // A member that serves the method may come yet. Until then there is nobody with whom the call could wait.
-      const { code, data, overload } = overloaded('queue');
-      observer?.onOverloaded?.(overload, scope);
-      observer?.onRefused(code, method, id, scope);
-      return { call: undefined, reply: id === undefined ? undefined : errorReply(id, code, data) };
+      observer?.onOverloaded?.('queue', scope);
+      observer?.onRefused(ErrorCode.Overloaded, method, id, scope);
+      const reply = id === undefined ? undefined : replyText(id, overloadedOutcome('queue'));
+      return { call: undefined, reply };
     }
     observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
     if (id === undefined) return { call: undefined, reply: undefined };

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ProcessExit } from '../base/thread-role.ts';
-import { ErrorCode, RpcError } from '../protocol/errors.ts';
+import { isObject } from '../protocol/body.ts';
+import { ErrorCode, RpcError, repeatedCodes } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import { jsonText } from './result.ts';
 
-// Taken as this package loads: in a worker a handler may replace it, for every later call.
-const { stringify } = JSON;
+// Taken as this package loads: in a worker a handler may replace them, for every later call.
+const { parse, stringify } = JSON;
 
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
 export type FaultReporter = (fault: Fault) => void;
@@ -14,6 +15,8 @@ export interface FaultOptions {
   readonly onFault: FaultReporter;
   /** The caller is a developer on this machine, and sees the message too: see `RequestScope.showsFaults`. */
   readonly showsFaults?: boolean | undefined;
+  /** What was thrown refuses a request of which nothing has run. */
+  readonly isUnrun?: boolean;
 }
 
 export interface Fault {
@@ -41,7 +44,7 @@ export function toErrorOutcome(error: unknown, method: string, options: FaultOpt
   const rpcError = toRpcError(error);
   if (rpcError !== undefined) {
     try {
-      return rpcErrorOutcome(rpcError);
+      return rpcErrorOutcome(rpcError, options.isUnrun === true);
     } catch (cause) {
       const detail = () => `an RpcError that JSON cannot hold: ${describe(cause)}`;
       return faultOutcome(detail, method, options);
@@ -62,13 +65,25 @@ function toRpcError(error: unknown): RpcError | undefined {
   }
 }
 
-function rpcErrorOutcome(error: RpcError): Outcome {
-  const { code, message, data } = error;
+function rpcErrorOutcome(error: RpcError, isUnrun: boolean): Outcome {
+  const { code, message } = error;
   // Checked again, since the code goes into the text as it is: another copy of the package may have made the error.
   if (!Number.isSafeInteger(code)) throw new TypeError('its code is not an integer');
   const head = `{"code":${code},"message":${stringify(String(message))}`;
-  const text = data === undefined ? `${head}}` : `${head},"data":${jsonText(data, 'its data')}}`;
+  const data = dataText(error, isUnrun);
+  const text = data === undefined ? `${head}}` : `${head},"data":${data}}`;
   return { ok: false, code, text };
+}
+
+/** `retry: true` makes a client send a call again. So only what has not run may say that, whatever a handler throws. */
+function dataText({ code, data }: RpcError, isUnrun: boolean): string | undefined {
+  const text = data === undefined ? undefined : jsonText(data, 'its data');
+  if (!repeatedCodes.has(code) || !(isUnrun || text?.includes('"retry"'))) return text;
+  const kept: unknown = parse(text ?? '{}');
+  if (!isObject(kept)) return text;
+  if (isUnrun) kept.retry = true;
+  else delete kept.retry;
+  return stringify(kept);
 }
 
 /**

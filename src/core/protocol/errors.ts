@@ -30,6 +30,13 @@ const messages: Readonly<Record<ErrorCode, string>> = {
   [ErrorCode.LimitExceeded]: 'Limit exceeded',
 };
 
+/** The errors after which a client may send a call again: only if their data say `retry: true`. */
+export const repeatedCodes: ReadonlySet<number> = new Set([
+  ErrorCode.Overloaded,
+  ErrorCode.WorkerLost,
+  ErrorCode.Cancelled,
+]);
+
 /** Why what ran a call was lost: the `data.reason` of a -32002. The last two are of calls on other machines. */
 export type LossReason =
   | 'exit'

@@ -48,16 +48,15 @@ function statusOf({ code, facts }: ErrorParts, operation: Operation | undefined)
       return facts.reason === undefined ? 404 : 406;
     case ErrorCode.InternalError:
       return 500;
-    case ErrorCode.Overloaded:
-      return callerReasons.has(facts.reason) ? 429 : 503;
     case ErrorCode.DeadlineExceeded:
       // Not 408, after which browsers and proxies send the request again.
       return 504;
+    case ErrorCode.Overloaded:
     case ErrorCode.WorkerLost:
-      // A call that may have run is no 502 to 504: these invite proxies to send it again.
-      return facts.retry === true ? 503 : 500;
     case ErrorCode.Cancelled:
-      return 503;
+      // A call that may have run is no 502 to 504: these invite proxies to send it again.
+      if (facts.retry !== true) return 500;
+      return callerReasons.has(facts.reason) ? 429 : 503;
     case ErrorCode.LimitExceeded:
       return facts.reason === 'params' ? 413 : 500;
     default:
@@ -176,7 +175,9 @@ export class Problems {
   /** The text of a problem within a stream. @param text JSON of the error */
   ofStream(text: string, operation: Operation): string {
     const parts = partsOf(text);
-    return problemText(statusOf(parts, operation), parts, operation);
+    // The service ends. No proxy reads the status of what is within a reply.
+    const status = parts.code === ErrorCode.Cancelled ? 503 : statusOf(parts, operation);
+    return problemText(status, parts, operation);
   }
 
   #answer(

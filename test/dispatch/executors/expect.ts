@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { neverRan } from '../../../src/core/dispatch/call.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { turn } from '../../turns.ts';
 import { type Bench, maxReplyBytes, type Report, type Sent } from './bench.ts';
 
+interface ReplyError {
+  readonly code: number;
+  readonly data?: { readonly retry?: boolean };
+}
+
+function errorIn({ reply }: Sent): ReplyError | undefined {
+  return (JSON.parse(String(reply)) as { error?: ReplyError }).error;
+}
+
 /** The code that a reply carries; 0: a result. */
 export function codeOf(sent: Sent): number {
-  const { error } = JSON.parse(String(sent.reply)) as { error?: { code: number } };
-  return error?.code ?? 0;
+  return errorIn(sent)?.code ?? 0;
 }
 
 /** What holds for each call, however it ends: one answer, one report, and both say the same. */
@@ -37,6 +46,10 @@ function assertEndedOnce(bench: Bench, sent: Sent, codes: readonly number[]): Re
   assert.equal((JSON.parse(text) as { id: string }).id, tag, `${what} has its own id`);
   assert.equal(codeOf(sent), report.code, `${what} is reported with the code of its reply`);
   assert.ok(Buffer.byteLength(text) <= maxReplyBytes, `${what} keeps the bound on replies`);
+  const mayRepeat = errorIn(sent)?.data?.retry === true;
+  if (report.code === ErrorCode.Overloaded || report.code === ErrorCode.Cancelled) {
+    assert.equal(mayRepeat, report.runUs === neverRan, `${what} says retry if it never ran`);
+  }
   return report;
 }
 

@@ -49,7 +49,7 @@ test('at the end of the grace time what runs is answered -32002, what never star
   await server.seen('stdout', /forever entered/);
   server.child.kill('SIGTERM');
   const lost = { code: -32002, message: 'Worker lost', data: { reason: 'shutdown' } };
-  const cancelled = { code: -32003, message: 'Cancelled' };
+  const cancelled = { code: -32003, message: 'Cancelled', data: { retry: true } };
   assert.deepEqual(await batch, {
     body: [
       { jsonrpc: '2.0', id: 1, error: lost },

@@ -1,7 +1,7 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Overload } from '../../../core/base/overloads.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
-import { overloadedOutcome, overloadedReply } from '../../../core/dispatch/call.ts';
+import { overloadedOutcome, overloadedReply, unrunOutcome } from '../../../core/dispatch/call.ts';
 import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type {
@@ -12,7 +12,6 @@ import type {
 import type { RequestSpan } from '../../../core/dispatch/trace.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import {
-  errorOutcome,
   errorReply,
   type GoesToSink,
   goesToSink,
@@ -338,7 +337,8 @@ export class SocketConnection implements Subscriber {
   #verdict(): { readonly refusal: Outcome; readonly overload?: Overload } | undefined {
     if (this.#isDraining) {
       const retryAfterMs = Math.round(Math.random() * spreadMs);
-      return { refusal: errorOutcome(ErrorCode.Cancelled, { reason: 'shutdown', retryAfterMs }) };
+      const data = { reason: 'shutdown', retryAfterMs };
+      return { refusal: unrunOutcome({ code: ErrorCode.Cancelled, data }) };
     }
     const overload = 'callsOfConnection';
     if ((this.#open?.size ?? 0) < this.#context.options.maxCallsPerConnection) return undefined;

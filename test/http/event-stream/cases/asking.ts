@@ -55,7 +55,7 @@ export const asking: readonly EventCase[] = [
       };
       const codeOf = async (body: string) => (await ask(body)).error.code;
       const full = await ask(rpc('count', { to: 1 }));
-      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000 };
+      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000, retry: true };
       assert.deepEqual([full.error.code, full.error.data], [-32000, data]);
       open.destroy();
       await stage.untilClosed();

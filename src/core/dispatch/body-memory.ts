@@ -311,9 +311,15 @@ export class RequestBody implements Holder<RequestScope> {
     return new RequestBody(memory, length, scope, lease);
   }
 
+  /** Bytes that have not come. */
+  get missing(): number {
+    return this.#length - this.#filled;
+  }
+
   /**
    * Takes a chunk in.
    *
+   * @param chunk at most what is `missing`
    * @returns the body once it is complete; a small one in one chunk is a view of that chunk
    */
   add(chunk: Uint8Array): Uint8Array | undefined {

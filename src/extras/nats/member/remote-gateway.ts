@@ -43,6 +43,9 @@ const elsewhere: readonly number[] = [
   ErrorCode.Cancelled,
 ];
 
+/** Why a body is not taken: there is no room for it, or it is longer or shorter than announced. */
+type BodyRefusal = typeof ErrorCode.Overloaded | typeof ErrorCode.ParseError;
+
 /** What a member shares with each of its gateways. */
 export interface MemberParts {
   readonly options: MemberOptions;
@@ -66,8 +69,8 @@ export class RemoteGateway {
   readonly #subject: string;
   /** By ticket: those that run, and those that follow others. */
   readonly #calls = new Map<number, ReceivedCall>();
-  /** Large bodies of which parts have come; undefined: there was no room. */
-  readonly #bodies = new Map<number, RequestBody | undefined>();
+  /** Large bodies of which parts have come, or why their calls are refused. */
+  readonly #bodies = new Map<number, RequestBody | BodyRefusal>();
   /** A body from a gateway belongs to the gateway until its call is read. */
   readonly #scope = new RequestScope();
   /** The last frame that the gateway was told of, and the bytes of the frames that came since. */
@@ -124,13 +127,14 @@ export class RemoteGateway {
 
   onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
     if (!this.#takes(mark, bytes.byteLength)) return;
-    const { maxBodyBytes, service } = this.#member.options;
-    if (!this.#bodies.has(ticket)) {
-      const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
-      const body = fits ? RequestBody.reserve(service.bodyMemory, total, this.#scope) : undefined;
-      this.#bodies.set(ticket, typeof body === 'string' ? undefined : body);
+    const { maxBodyBytes } = this.#member.options;
+    const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
+    let body = this.#bodies.get(ticket) ?? (fits ? this.#reserve(total) : ErrorCode.Overloaded);
+    if (typeof body !== 'number') {
+      if (bytes.byteLength > body.missing) body = refuseMalformed(body);
+      else body.add(bytes);
     }
-    this.#bodies.get(ticket)?.add(bytes);
+    this.#bodies.set(ticket, body);
   }
 
   /** @param isStale gateways have given this member up: it gives the calls back */
@@ -208,8 +212,9 @@ export class RemoteGateway {
     const { ticket, facts } = call;
     const { natsTrustAuth, authenticate, id } = this.#member.options;
     const memory = this.#memoryOf(call);
-    const received = new ReceivedCall(call, memory, this);
-    if (memory === undefined) received.refusal = ErrorCode.Overloaded;
+    const isRefused = typeof memory === 'number';
+    const received = new ReceivedCall(call, isRefused ? undefined : memory, this);
+    if (isRefused) received.refusal = memory;
     else if (isStale) received.refusal = 0;
     const { scope } = received;
     // Who calls is as the gateway says, or as this member's own hook does.
@@ -226,13 +231,19 @@ export class RemoteGateway {
     return received;
   }
 
-  /** The memory that the body of a call counts for; undefined: there is no room for it. */
-  #memoryOf({ ticket, body }: WireCall): RequestBody | undefined {
-    const { bodyMemory } = this.#member.options.service;
+  /** The memory that the body of a call counts for. */
+  #memoryOf({ ticket, body }: WireCall): RequestBody | BodyRefusal {
     const gathered = this.#bodies.get(ticket);
-    if (this.#bodies.delete(ticket)) return gathered;
-    const memory = RequestBody.reserve(bodyMemory, body.length, this.#scope);
-    return typeof memory === 'string' ? undefined : memory;
+    if (gathered === undefined) return this.#reserve(body.length);
+    this.#bodies.delete(ticket);
+    const isWhole = typeof gathered === 'number' || body.length === gathered.missing;
+    return isWhole ? gathered : refuseMalformed(gathered);
+  }
+
+  #reserve(length: number): RequestBody | BodyRefusal {
+    const { bodyMemory } = this.#member.options.service;
+    const memory = RequestBody.reserve(bodyMemory, length, this.#scope);
+    return typeof memory === 'string' ? ErrorCode.Overloaded : memory;
   }
 
   /** What follows a call must not begin when that one is ended. */
@@ -254,7 +265,8 @@ export class RemoteGateway {
 
   /** The rest of it will not come. */
   #dropBody(ticket: number): void {
-    this.#bodies.get(ticket)?.release();
+    const body = this.#bodies.get(ticket);
+    if (typeof body === 'object') body.release();
     this.#bodies.delete(ticket);
   }
 
@@ -359,7 +371,7 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
   readonly scope: RequestScope;
   /** The call that begins when this one has ended. */
   next: ReceivedCall | undefined;
-  /** The code with which it is given back instead of being run; 0: none that says why. */
+  /** The code with which it is given back, or answered, instead of being run; 0: none that says why. */
   refusal: number | undefined;
   readonly #gateway: RemoteGateway;
   readonly #body: string | Uint8Array;
@@ -402,7 +414,9 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
 
   giveBack(code: number): void {
     this.#memory?.release();
-    this.#gateway.reply(this, ReplyKind.notRun, code, neverRan, '');
+    // A body that is malformed here is malformed at every member.
+    const kind = code === ErrorCode.ParseError ? ReplyKind.final : ReplyKind.notRun;
+    this.#gateway.reply(this, kind, code, neverRan, '');
   }
 
   cancel(): void {
@@ -452,6 +466,12 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
   end({ ok, code, text }: Outcome): void {
     this.#gateway.reply(this, ok ? ReplyKind.ended : ReplyKind.failed, code, 0, text);
   }
+}
+
+/** A body is not what was announced. */
+function refuseMalformed(body: RequestBody): BodyRefusal {
+  body.release();
+  return ErrorCode.ParseError;
 }
 
 /** A whole body: with the parts that came before it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { clockMs } from '../../src/core/base/clock.ts';
+import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import {
   acknowledgementText,
@@ -199,46 +200,43 @@ describe('calls that nobody waits for any more', () => {
 });
 
 /** A gateway that has some parts of a large reply, of which the rest is lost. */
-async function halfway(rig: Rig) {
+async function halfway(t: TestContext) {
+  const rig = await Rig.open(t);
   rig.handle = async (key) => key.repeat(1_000_000);
   let parts = 0;
   rig.bus.mayDeliver = (subject) => !subject.startsWith('s.g.') || ++parts <= 3;
   const scope = new RequestScope({});
   const ended = rig.execute(rig.call('k', { scope }));
-  const parted = rig.remotes[0]?.channel.parts ?? assert.fail('there is no member');
-  while (parted.size === 0) await rig.turn();
-  return { scope, ended, parted };
+  const gatheredBytes = () => rig.pool.replyMemory.stats().waiting;
+  while (gatheredBytes() === 0) await rig.turn();
+  return { rig, scope, ended, gatheredBytes };
 }
 
 describe('parts of a large reply that does not come whole', () => {
   test('are kept over an outage, and the reply comes', async (t) => {
-    const rig = await Rig.open(t);
-    const { ended, parted } = await halfway(rig);
+    const { rig, ended, gatheredBytes } = await halfway(t);
     rig.bus.mayDeliver = () => true;
     rig.toMembers.become('disconnected');
     rig.toMembers.become('reconnected');
     assert.equal(saidBy(await rig.until(ended)), 'k'.repeat(1_000_000));
-    assert.equal(parted.size, 0);
+    assert.equal(gatheredBytes(), 0);
   });
 
   test('are dropped when nobody waits for it any more', async (t) => {
-    const rig = await Rig.open(t);
-    const { scope, parted } = await halfway(rig);
+    const { scope, gatheredBytes } = await halfway(t);
     scope.cancel();
-    assert.equal(parted.size, 0);
+    assert.equal(gatheredBytes(), 0);
   });
 
   test('are dropped when its call is lost', async (t) => {
-    const rig = await Rig.open(t);
-    const { ended, parted } = await halfway(rig);
+    const { rig, ended, gatheredBytes } = await halfway(t);
     rig.remotes[0]?.lose('member');
     assert.equal(saidBy(await rig.until(ended)), -32002);
-    assert.equal(parted.size, 0);
+    assert.equal(gatheredBytes(), 0);
   });
 
   test('are dropped when the member has forgotten it', async (t) => {
-    const rig = await Rig.open(t);
-    const { ended, parted } = await halfway(rig);
+    const { rig, ended, gatheredBytes } = await halfway(t);
     const member = rig.bus.connect();
     rig.bus.mayDeliver = (subject, data) => {
       if (!subject.startsWith('s.m.')) return true;
@@ -252,6 +250,51 @@ describe('parts of a large reply that does not come whole', () => {
     rig.toMembers.become('disconnected');
     rig.toMembers.become('reconnected');
     assert.equal(saidBy(await rig.until(ended)), -32002);
-    assert.equal(parted.size, 0);
+    assert.equal(gatheredBytes(), 0);
+  });
+});
+
+describe('the limits of replies hold while a gateway gathers a reply', () => {
+  test('above maxReplyBytes it is -32004 before the whole has come, and its parts are dropped', async (t) => {
+    const rig = await Rig.open(t, { pool: { maxReplyBytes: 500_000 } });
+    rig.handle = async (key) => key.repeat(key === 'k' ? 5_000_000 : 1);
+    const { replyMemory } = rig.pool;
+    let parts = 0;
+    let most = 0;
+    rig.bus.mayDeliver = (subject) => {
+      most = Math.max(most, replyMemory.stats().waiting);
+      return !subject.startsWith('s.g.') || ++parts <= 6;
+    };
+    const ended = rig.execute(rig.call('k'));
+    let reply: unknown;
+    void ended.then((value) => {
+      reply = saidBy(value);
+    });
+    for (let i = 0; i < 200 && reply === undefined; i++) await rig.turn();
+    assert.equal(reply, -32004);
+    assert.ok(most > 100_000 && most <= 500_000, `${most} bytes`);
+    assert.equal(replyMemory.stats().waiting, 0);
+    rig.bus.mayDeliver = () => true;
+    rig.remotes[0]?.channel.interrupt();
+    assert.equal(saidBy(await rig.until(rig.execute(rig.call('next')))), 'next');
+    assert.equal(replyMemory.stats().waiting, 0);
+  });
+
+  test('above maxReplyMemory the call whose parts come slowest is -32002, and the others go on', async (t) => {
+    const replyMemory = new ReplyMemory(550_000);
+    const members = [['run'], ['other']];
+    const rig = await Rig.open(t, { members, pool: { replyMemory } });
+    rig.handle = async (key) => key.repeat(600_000);
+    let parts = 0;
+    rig.bus.mayDeliver = (subject) => subject !== 's.g.gw.m0' || ++parts <= 4;
+    const slow = rig.execute(rig.call('s'));
+    while (replyMemory.stats().waiting < 100_000) await rig.turn();
+    const other = rig.execute(rig.call('o', { name: 'other' }));
+    assert.equal(saidBy(await rig.until(slow)), -32002);
+    assert.equal(saidBy(await rig.until(other)), 'o'.repeat(600_000));
+    assert.deepEqual(replyMemory.stats(), { waiting: 0, limit: 550_000, cut: 1 });
+    rig.bus.mayDeliver = () => true;
+    rig.remotes[0]?.channel.interrupt();
+    assert.equal(saidBy(await rig.until(rig.execute(rig.call('n')))), 'n'.repeat(600_000));
   });
 });

@@ -1,5 +1,6 @@
 import type { CallObserver } from '../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
+import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../src/core/dispatch/streams/open-streams.ts';
@@ -39,6 +40,7 @@ export const poolOptions: Omit<RemotePoolOptions, 'streams'> = {
   maxQueueMs: longMs,
   shares: { keyOf: () => '', weightOf: () => 1 },
   choose: ([first]) => first as never,
+  replyMemory: new ReplyMemory(2 ** 28),
 };
 
 export const gatewayOptions = {

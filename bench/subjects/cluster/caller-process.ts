@@ -7,6 +7,7 @@ import { connect } from '@nats-io/transport-node';
 import { resolveConfig } from '../../../src/core/config/config.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import { Kernel } from '../../../src/core/dispatch/kernel.ts';
+import { ReplyMemory } from '../../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
@@ -65,6 +66,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       namesKeptMs: 30_000,
       shares: { keyOf: () => '', weightOf: () => 1 },
       choose: routeOf(route, connection, service),
+      replyMemory: new ReplyMemory(config.maxReplyMemory),
       streams,
     },
     undefined,

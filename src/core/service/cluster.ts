@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { CallObserver } from '../dispatch/call.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import type { CallerShares } from '../dispatch/queue/fair-queue.ts';
+import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Log } from '../observe/log.ts';
 import type { MemberFigures } from '../observe/snapshot.ts';
@@ -75,6 +76,7 @@ export interface ClusterOptions {
   readonly log: Log;
   readonly observer: CallObserver;
   readonly shares: CallerShares;
+  readonly replyMemory: ReplyMemory;
   /** The streams that calls to members open. */
   readonly streams: OpenStreams;
 }

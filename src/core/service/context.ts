@@ -135,6 +135,7 @@ export function createContext(options: DispatcherOptions) {
   const deadlines = new DeadlineSweep();
   const streamShare = new Share(config.maxStreams, early);
   const streams = new OpenStreams(config, deadlines, streamShare, observation);
+  const replies = new ReplyMemory(config.maxReplyMemory, early);
   const isAlone = config.nats.length === 0;
   return {
     config,
@@ -148,7 +149,7 @@ export function createContext(options: DispatcherOptions) {
     deadlines,
     broadcasts: new ServiceBroadcasts(config),
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
-    replies: new ReplyMemory(config.maxReplyMemory, early),
+    replies,
     watch: new FrontEndWatch(),
     blockers: new MainThreadBlockers(log),
     poolCounters: new CountersByGroup(),
@@ -163,7 +164,7 @@ export function createContext(options: DispatcherOptions) {
     /** The other processes that share a NATS; undefined: there are none. */
     cluster: isAlone
       ? undefined
-      : new Cluster({ config, log, observer: observation, shares, streams }),
+      : new Cluster({ config, log, observer: observation, shares, replyMemory: replies, streams }),
   };
 }
 

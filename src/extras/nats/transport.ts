@@ -23,11 +23,11 @@ export function connect(config: Config, log: Log, signal: AbortSignal): Promise<
 /** @param opened by {@link connect} */
 export function openServices(
   opened: ClusterConnection,
-  { config, log, observer, shares, streams, namesKeptMs }: RemoteOptions,
+  { config, log, observer, ...shared }: RemoteOptions,
 ): readonly RemoteService[] {
   // `connect` makes no others.
   const connection = opened as NatsConnection;
-  const more = { id: connection.nuid(), shares, choose: lessLoadedOfTwo, streams, namesKeptMs };
+  const more = { ...shared, id: connection.nuid(), choose: lessLoadedOfTwo };
   return config.service.map(
     (name) => new Gateway({ ...config, connection, name, ...more }, observer, log),
   );

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test';
 import type { Call } from '../../../src/core/dispatch/call.ts';
+import { ReplyMemory } from '../../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { Router } from '../../../src/core/procedures/router.ts';
 import { Type } from '../../../src/core/procedures/schema/type.ts';
@@ -56,7 +57,8 @@ export class Rig {
     this.toGateway = this.bus.connect();
     const { deadlines, streams } = streamsOf();
     this.#closers.push(async () => deadlines.close());
-    const options = { ...poolOptions, streams, ...pool };
+    const replyMemory = new ReplyMemory(2 ** 28);
+    const options = { ...poolOptions, replyMemory, streams, ...pool };
     this.pool = new RemotePool(options, () => this.remotes, undefined);
     this.toMembers.onState(() => {
       for (const { channel } of this.remotes) channel.interrupt();

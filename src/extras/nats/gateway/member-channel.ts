@@ -39,13 +39,13 @@ export interface ChannelOwner {
   onSent(tickets: readonly number[], n: number): void;
   /** Calls never came to the member, and never will. Told in a microtask, never while a call is added. */
   onUndelivered(tickets: readonly number[]): void;
+  /** A part of a large reply, as a view of what the socket has read. The last part comes with the reply. */
+  onPart(ticket: number, bytes: Uint8Array): void;
   onReplies(replies: readonly WireReply[], load: number): void;
   /** The member does not know any more what became of calls in frames before `n`. */
   onForgotten(before: number): void;
   onOpen(): void;
   readonly isBusy: boolean;
-  /** Whether a call, or a stream, still waits for what its member says. */
-  awaits(ticket: number): boolean;
   /**
    * What streams may give, counted from their beginnings: ticket, values and characters of each.
    *
@@ -82,8 +82,6 @@ export class MemberChannel {
   #large: LargeCall[] = [];
   #largeBytes = 0;
   #isSendingLarge = false;
-  /** Parts of large replies that have not come whole, by the tickets of their calls. */
-  readonly parts = new Map<number, Uint8Array[]>();
   /** Calls that never came to the member, of which the owner has still to be told. */
   readonly #returned: number[] = [];
   /** Calls and streams that nobody waits for any more, and whose ends have not come. */
@@ -179,7 +177,6 @@ export class MemberChannel {
     for (const ticket of tickets) {
       this.#cancelled.add(ticket);
       this.#untold.push(ticket);
-      this.parts.delete(ticket);
     }
     this.#dropLarge(tickets);
   }
@@ -187,7 +184,6 @@ export class MemberChannel {
   /** All that was sent has its answers. */
   abandon(): void {
     this.#dropLarge();
-    this.parts.clear();
   }
 
   /** Tells the member what was cancelled or granted, at the end of this turn. */
@@ -247,12 +243,7 @@ export class MemberChannel {
       this.#syncIfClosed();
       if (!isNext) return;
       if (read.kind === 'replies') this.#onReplies(read.replies, load);
-      else if (this.#owner.awaits(read.ticket)) {
-        const parts = this.parts.get(read.ticket) ?? [];
-        // A view of what the socket has read.
-        parts.push(new Uint8Array(read.bytes));
-        this.parts.set(read.ticket, parts);
-      }
+      else this.#owner.onPart(read.ticket, read.bytes);
     }
   }
 
@@ -375,10 +366,7 @@ export class MemberChannel {
   }
 
   #onSynced({ isNew, forgottenBefore, undelivered }: Synced): void {
-    if (isNew) {
-      this.parts.clear();
-      this.#cancelled.clear();
-    }
+    if (isNew) this.#cancelled.clear();
     this.#owner.onForgotten(forgottenBefore);
     this.#giveBack(undelivered);
     // What was told before may not have come. The member is told in any case, so that it knows this gateway.
@@ -389,16 +377,11 @@ export class MemberChannel {
   }
 
   #onReplies(replies: readonly WireReply[], load: number): void {
-    const whole = replies.map((reply) => {
-      const { ticket, kind, body } = reply;
+    for (const { ticket, kind } of replies) {
       const goesOn = kind === ReplyKind.value || kind === ReplyKind.opened;
       if (!goesOn) this.#cancelled.delete(ticket);
-      const parts = this.parts.get(ticket);
-      this.parts.delete(ticket);
-      if (typeof body === 'string') return reply;
-      return { ...reply, body: new Uint8Array(Buffer.concat([...(parts ?? []), body])) };
-    });
-    this.#owner.onReplies(whole, load);
+    }
+    this.#owner.onReplies(replies, load);
   }
 
   /** A frame has not come to the member, nor the frames after it. */

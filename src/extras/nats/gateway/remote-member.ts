@@ -2,6 +2,7 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
 import {
   type Call,
+  type CallEnding,
   cancelled,
   deadlineExceeded,
   limitExceeded,
@@ -19,6 +20,7 @@ import type {
   Sending,
 } from '../../../core/dispatch/queue/call-group.ts';
 import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
+import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
 import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
@@ -39,6 +41,9 @@ export interface MemberOwner {
   /** The streams that calls have opened. */
   readonly streams: OpenStreams;
   readonly counters: { lost: number };
+  readonly ending: CallEnding;
+  /** Large replies count there while their parts come. */
+  readonly replyMemory: ReplyMemory;
   /** A member may take more than before. */
   onCapacity(): void;
   /** Calls have not run: `next` of each group is the first of them. */
@@ -77,6 +82,8 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
   /** By ticket. */
   readonly #sent = new Map<number, SentCall>();
   readonly #streams = new Map<number, RemoteStream>();
+  /** Parts of large replies and values that have not come whole, by ticket: no longer than their calls and streams are here. */
+  readonly #parts = new Map<number, ReplyParts>();
   /** Streams that were granted more since the member was told last. */
   readonly #granted = new Set<RemoteStream>();
   #tickets = 0;
@@ -169,6 +176,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
   cancel(group: CallGroup): void {
     const tickets = this.#ticketsOf(group);
     if (tickets.length === 0) return;
+    for (const ticket of tickets) this.#takeParts(ticket);
     this.channel.cancel(tickets);
     this.channel.flush();
   }
@@ -199,10 +207,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     }
     this.channel.flush();
     this.#owner.onCapacity();
-  }
-
-  awaits(ticket: number): boolean {
-    return this.#sent.has(ticket) || this.#streams.has(ticket);
   }
 
   granted(all: boolean): readonly number[] {
@@ -241,10 +245,28 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.#owner.onCapacity();
   }
 
+  onPart(ticket: number, bytes: Uint8Array): void {
+    const call = this.#sent.get(ticket)?.item.call ?? this.#streams.get(ticket)?.stream.call;
+    if (call === undefined || call.scope.cancelled) return;
+    let parts = this.#parts.get(ticket);
+    if (parts === undefined) {
+      parts = new ReplyParts(this.#owner.replyMemory, call.scope, () => {
+        this.#lost++;
+        this.#owner.counters.lost++;
+        this.#giveUp(ticket, lostCall(call, 'connection'));
+      });
+      this.#parts.set(ticket, parts);
+    }
+    const { maxReplyBytes } = this.#owner.ending;
+    if (parts.bytes + bytes.byteLength <= maxReplyBytes) parts.add(bytes);
+    else this.#giveUp(ticket, limitExceeded(maxReplyBytes));
+  }
+
   onReplies(replies: readonly WireReply[], load: number): void {
     this.othersLoad = load;
     const unstarted: SentCall[] = [];
-    for (const reply of replies) {
+    for (const last of replies) {
+      const reply = this.#wholeOf(last);
       const sent = this.#sent.get(reply.ticket);
       if (sent === undefined) this.#onStreamItem(reply);
       else this.#onReply(sent, reply, unstarted);
@@ -267,7 +289,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
   #onReply(sent: SentCall, reply: WireReply, unstarted: SentCall[]): void {
     const { ticket, kind, code, body } = reply;
     const { item, sentAt } = sent;
-    this.#sent.delete(ticket);
+    this.#take(ticket);
     // A member times only some of its inline calls. If each time is wanted here, the call took no longer than it was away.
     const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
     const runUs = isWanted ? (clockMs() - sentAt) * 1000 : reply.runUs;
@@ -328,7 +350,35 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     } else stream.end({ ok: kind === ReplyKind.ended, code, text });
   }
 
+  #wholeOf(reply: WireReply): WireReply {
+    const parts = this.#takeParts(reply.ticket);
+    const { body } = reply;
+    if (typeof body === 'string') return reply;
+    return { ...reply, body: new Uint8Array(Buffer.concat([...parts, body])) };
+  }
+
+  #takeParts(ticket: number): readonly Uint8Array[] {
+    const parts = this.#parts.get(ticket);
+    if (parts === undefined) return [];
+    this.#parts.delete(ticket);
+    return parts.take();
+  }
+
+  /** Ends the call or the stream whose large reply must not come any further. */
+  #giveUp(ticket: number, refusal: Refusal): void {
+    const sent = this.#take(ticket);
+    sent?.item.refuse(refusal, (clockMs() - sent.sentAt) * 1000);
+    const remote = this.#streams.get(ticket);
+    if (remote !== undefined) {
+      this.#remove(remote);
+      remote.stream.end(errorOutcome(refusal.code, refusal.data));
+    }
+    this.#tellCancelled(ticket);
+    this.#owner.onCapacity();
+  }
+
   #remove(stream: RemoteStream): boolean {
+    this.#takeParts(stream.ticket);
     this.#granted.delete(stream);
     return this.#streams.delete(stream.ticket);
   }
@@ -349,11 +399,14 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
 
   /** Takes out those of the tickets that are still here. */
   #takeAll(tickets: readonly number[]): SentCall[] {
-    return tickets.flatMap((ticket) => {
-      const sent = this.#sent.get(ticket);
-      this.#sent.delete(ticket);
-      return sent ?? [];
-    });
+    return tickets.flatMap((ticket) => this.#take(ticket) ?? []);
+  }
+
+  #take(ticket: number): SentCall | undefined {
+    const sent = this.#sent.get(ticket);
+    this.#sent.delete(ticket);
+    this.#takeParts(ticket);
+    return sent;
   }
 
   /** Gives back calls that have not run: each group stands at the first of them. */
@@ -376,7 +429,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     const now = clockMs();
     for (const [ticket, sent] of this.#sent) {
       if (sent.frame > last) continue;
-      this.#sent.delete(ticket);
+      this.#take(ticket);
       this.#refuseLost(sent, reason, now);
     }
     for (const remote of this.#streams.values()) {
@@ -390,6 +443,40 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.#lost++;
     this.#owner.counters.lost++;
     item.refuse(lostCall(item.call, reason), (now - sentAt) * 1000);
+  }
+}
+
+/** The parts of a large reply, or of a value of a stream, that have come so far. */
+class ReplyParts implements WaitingReply {
+  readonly scope: RequestScope;
+  readonly cut: () => void;
+  readonly #memory: ReplyMemory;
+  readonly #since = clockMs();
+  readonly #parts: Uint8Array[] = [];
+  bytes = 0;
+
+  constructor(memory: ReplyMemory, scope: RequestScope, cut: () => void) {
+    this.#memory = memory;
+    this.scope = scope;
+    this.cut = cut;
+  }
+
+  get pace(): number {
+    return this.bytes / Math.max(1, clockMs() - this.#since);
+  }
+
+  /** Takes a copy of a part. */
+  add(part: Uint8Array): void {
+    this.#memory.delete(this);
+    this.#parts.push(new Uint8Array(part));
+    this.bytes += part.byteLength;
+    this.#memory.add(this);
+  }
+
+  /** Counts no longer. */
+  take(): readonly Uint8Array[] {
+    this.#memory.delete(this);
+    return this.#parts;
   }
 }
 

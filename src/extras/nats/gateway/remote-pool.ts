@@ -19,6 +19,7 @@ import {
   type WaitingGroups,
   type WaitingLimits,
 } from '../../../core/dispatch/queue/queued-executor.ts';
+import type { ReplyMemory } from '../../../core/dispatch/reply-memory.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import { afterNextLook } from '../pace.ts';
@@ -33,6 +34,7 @@ export interface RemotePoolOptions
   extends WaitingLimits,
     Pick<Config, 'maxReplyBytes' | 'memberInFlight' | 'memberBytes'> {
   readonly choose: ChooseMember;
+  readonly replyMemory: ReplyMemory;
   /** The streams that calls to members have opened. */
   readonly streams: OpenStreams;
 }
@@ -52,6 +54,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   readonly counters = { requeued: 0, lost: 0 };
   readonly shares: CallerShares;
   readonly streams: OpenStreams;
+  readonly replyMemory: ReplyMemory;
   readonly #options: RemotePoolOptions;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
@@ -72,6 +75,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     this.#members = members;
     this.shares = options.shares;
     this.streams = options.streams;
+    this.replyMemory = options.replyMemory;
   }
 
   /** Calls that wait for a member. */

@@ -39,6 +39,31 @@ export function requiredFiles() {
 }
 
 /**
+ * Calls `onLoad` before a user file is required, with its path and that of the file that requires it. If the file then throws, or
+ * is an ES module, whose imports nobody sees, calls `onUnknown`.
+ */
+export function watchRequired(
+  onLoad: (path: string, parent: string | undefined) => void,
+  onUnknown: (path: string) => void,
+): void {
+  const load = Reflect.get(Module.prototype, 'load') as (filename: string) => void;
+  const watched = function (this: NodeJS.Module, filename: string): void {
+    const path = withoutQuery(filename);
+    const isUsers = isUserPath(path);
+    const parent = this.parent?.filename;
+    if (isUsers) onLoad(path, typeof parent === 'string' ? withoutQuery(parent) : undefined);
+    let isCommonJs = false;
+    try {
+      Reflect.apply(load, this, [filename]);
+      isCommonJs = !types.isModuleNamespaceObject(this.exports);
+    } finally {
+      if (isUsers && !isCommonJs) onUnknown(path);
+    }
+  };
+  Reflect.set(Module.prototype, 'load', watched);
+}
+
+/**
  * Removes files from the require cache, so that the next generation loads its CommonJS and JSON files anew: all files
  * that `files` reach. Compiled addons stay, since they can't load twice.
  *

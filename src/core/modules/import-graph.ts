@@ -1,10 +1,28 @@
 import module, { type LoadHookContext, type ResolveHookContext } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import {
+  isMainThread,
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+} from 'node:worker_threads';
 import { ownFile } from '../base/package-files.ts';
-import { requiredFiles } from './common-js.ts';
-import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
-import { generationOf, packageIsModule, withoutGeneration, withoutMarks } from './module-url.ts';
+import { requiredFiles, watchRequired } from './common-js.ts';
+import {
+  type FileContent,
+  GenerationHooks,
+  isRequire,
+  type Report,
+  type RequiredReport,
+  readContent,
+} from './import-hooks.ts';
+import {
+  generationOf,
+  packageIsModule,
+  withGeneration,
+  withoutGeneration,
+  withoutMarks,
+} from './module-url.ts';
 
 /** Absolute path -> hash of the content that was loaded. */
 export type Files = ReadonlyMap<string, string>;
@@ -13,6 +31,8 @@ export interface Graph {
   readonly files: Files;
   /** False if a file was loaded before the hooks were installed: what that file imports is not known. */
   readonly complete: boolean;
+  /** Whether a file may import others when a handler runs. */
+  readonly mayImport: boolean;
   /** ES modules that were read, the newest last. A syntax error without a place is searched in them. */
   readonly modules: readonly string[];
   /** ES modules that CommonJS has required. Node never unloads them, so no generation can renew them. */
@@ -36,12 +56,65 @@ const { registerHooks } = module as unknown as {
 };
 
 const imports = new Map<string, Set<string>>();
-const loaded = new Map<string, { readonly hash: string; readonly format: string }>();
-/** Content hashes by generation and path: a required file has the same URL in every generation. */
-const hashes = new Map<string, string>();
+const loaded = new Map<string, FileContent & { readonly format: string }>();
+/** The hash of each file that was loaded last, by its path. */
+const loadedPaths = new Map<string, string>();
+/** By generation and path: a required file has the same URL in every generation. */
+const contents = new Map<string, FileContent>();
+const listeners = new Set<() => void>();
 
 let reports: MessagePort | undefined;
 let uninstall: (() => void) | undefined;
+let watchesRequired = false;
+/** The generation that is being loaded, or else serves: a required file has no mark of its own. */
+let newestGeneration = 0;
+
+/** Whether hooks for `import()` cost next to nothing: without registerHooks they take a thread of their own, 8 MB and 50 ms. */
+export const areHooksCheap = registerHooks !== undefined;
+
+/** @returns the number of the generation before */
+export function enterGeneration(generation: number): number {
+  const before = newestGeneration;
+  newestGeneration = generation;
+  return before;
+}
+
+/** Calls the listener when a file was loaded that was not known. @returns a function that ends this */
+export function onFilesLoaded(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** Another thread has loaded a file that was not known. */
+export function tellFilesLoaded(): void {
+  for (const listener of listeners) listener();
+}
+
+/** The user files that this thread has loaded, as far as they are recorded: in a worker without hooks those that were required. */
+export function recordedFiles(): Files {
+  drain();
+  return loadedPaths;
+}
+
+/** Records files that are required, where no hook does. Idempotent. */
+export function recordRequired(): void {
+  if (registerHooks !== undefined || watchesRequired) return;
+  watchesRequired = true;
+  watchRequired(noteRequired, (path) => loaded.delete(pathToFileURL(path).href));
+}
+
+function noteRequired(path: string, parent: string | undefined): void {
+  drain();
+  // On the main thread the program around the service requires files, too. In a worker all files are the modules'.
+  if (isMainThread && !loadedPaths.has(parent ?? path)) return;
+  const url = pathToFileURL(path).href;
+  const content = readContent(path);
+  note({ loaded: url, format: 'commonjs', ...content });
+  if (!content.mayImport) return;
+  installHooks(false);
+  const report: RequiredReport = { required: url, generation: newestGeneration };
+  reports?.postMessage(report);
+}
 
 /**
  * Installs the hooks that record the graph. Idempotent.
@@ -63,6 +136,7 @@ function installInHooksThread(): () => void {
     transferList: [port2],
   });
   reports = port1;
+  port1.on('message', note).unref();
   return () => {
     Atomics.store(active, 0, 0);
   };
@@ -90,8 +164,11 @@ function installHere(register: NonNullable<typeof registerHooks>): () => void {
 function note(report: Report): void {
   if ('loaded' in report) {
     // Deleted first, so that the newest is last.
-    loaded.delete(report.loaded);
-    loaded.set(report.loaded, { hash: report.hash, format: report.format });
+    const { loaded: url, ...file } = report;
+    loaded.delete(url);
+    loaded.set(url, file);
+    loadedPaths.set(fileURLToPath(withoutMarks(url)), file.hash);
+    tellFilesLoaded();
     return;
   }
   const children = imports.get(report.parent);
@@ -121,6 +198,7 @@ export function graphOf(entry: string): Graph {
   const modules: string[] = [];
   const requiredModules: string[] = [];
   let complete = true;
+  let mayImport = false;
   const seen = new Set<string>();
   const queue = [entry];
   for (let url = queue.pop(); url !== undefined; url = queue.pop()) {
@@ -130,25 +208,29 @@ export function graphOf(entry: string): Graph {
     const isModule = required.isModule(path);
     if (isModule) requiredModules.push(path);
     if (!loaded.has(url) && (isModule || !required.isCached(path))) complete = false;
-    files.set(path, hashAsLoaded(path, generation, url));
+    const content = contentAsLoaded(path, generation, url);
+    files.set(path, content.hash);
+    mayImport ||= content.mayImport;
     for (const child of required.of(path)) queue.push(pathToFileURL(child).href);
-    for (const child of imports.get(url) ?? []) {
+    const children = imports.get(url) ?? new Set();
+    for (const child of children) {
       // Imports of other generations are skipped: the plain URL of a CommonJS parent collects those of all generations.
-      if (generationOf(child) === generation || generationOf(child) === 0) queue.push(child);
+      const isRequired =
+        generationOf(child) === 0 &&
+        required.isCached(fileURLToPath(withoutMarks(child))) &&
+        !children.has(withGeneration(child, generation));
+      if (generationOf(child) === generation || isRequired) queue.push(child);
     }
   }
   for (const [url, { format }] of loaded) {
     if (seen.has(url) && format !== 'commonjs' && format !== 'json') modules.push(url);
   }
-  return { files, complete, modules, requiredModules };
+  return { files, complete, mayImport, modules, requiredModules };
 }
 
-function hashAsLoaded(path: string, generation: number, url: string): string {
+function contentAsLoaded(path: string, generation: number, url: string): FileContent {
   const key = `${generation} ${path}`;
-  // A required file keeps the URL of its first generation, and without registerHooks no hook reports that it was read.
-  const isTold = registerHooks !== undefined || generationOf(url) === generation;
-  const told = isTold ? loaded.get(url)?.hash : undefined;
-  const hash = hashes.get(key) ?? told ?? hashFile(path) ?? '';
-  hashes.set(key, hash);
-  return hash;
+  const content = contents.get(key) ?? loaded.get(url) ?? readContent(path);
+  contents.set(key, content);
+  return content;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { LoadHookContext, ResolveHookContext } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { MessagePort } from 'node:worker_threads';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { nearestManifest } from '../base/package-files.ts';
 import {
   facadeUrl,
@@ -18,10 +18,22 @@ import {
   withoutMarks,
 } from './module-url.ts';
 
-/** What the hooks saw: `parent` imports `url`, or the file `loaded` was read (with the hash of its bytes). */
+/** What the hooks saw: `parent` imports `url`, or the file `loaded` was read. */
 export type Report =
   | { readonly parent: string; readonly url: string }
-  | { readonly loaded: string; readonly hash: string; readonly format: string };
+  | ({ readonly loaded: string; readonly format: string } & FileContent);
+
+export interface FileContent {
+  readonly hash: string;
+  /** Whether the text has an `import()`: the file may load others when it has run. */
+  readonly mayImport: boolean;
+}
+
+/** CommonJS that was required, which the hooks thread does not see. */
+export interface RequiredReport {
+  readonly required: string;
+  readonly generation: number;
+}
 
 export interface HookData {
   readonly port: MessagePort;
@@ -95,7 +107,11 @@ export class GenerationHooks {
   beforeLoad(url: string, format: string | null | undefined): void {
     if (!this.#isTracked(url)) return;
     // The file is hashed before it is read to run: an edit in between looks like a change, and is not missed.
-    this.#report({ loaded: url, hash: hashFile(withoutMarks(url)) ?? '', format: format ?? '' });
+    this.#report({ loaded: url, format: format ?? '', ...readContent(withoutMarks(url)) });
+  }
+
+  noteRequired({ required, generation }: RequiredReport): void {
+    this.#required.set(required, generation);
   }
 
   afterLoad<L extends Loaded>(loaded: L, url: string): L {
@@ -143,13 +159,14 @@ function isWrittenAsModule(file: URL): boolean {
   return /^\s*(?:import\b\s*[\w$*{'"]|export\b\s*[\w*{])/m.test(text);
 }
 
-/** The hash of a file's content; undefined if the file can't be read. */
-export function hashFile(file: string | URL): string | undefined {
+/** @param file a path, or a file: URL. A file that can't be read has the hash '' */
+export function readContent(file: string): FileContent {
   try {
-    const path = typeof file === 'string' && file.startsWith('file:') ? new URL(file) : file;
-    return createHash('sha256').update(readFileSync(path)).digest('base64url');
+    const bytes = readFileSync(file.startsWith('file:') ? new URL(file) : file);
+    const hash = createHash('sha256').update(bytes).digest('base64url');
+    return { hash, mayImport: /\bimport\s*\(/.test(bytes.toString('latin1')) };
   } catch {
-    return undefined;
+    return { hash: '', mayImport: false };
   }
 }
 
@@ -163,13 +180,21 @@ export function isRequire(context: ResolveHookContext): boolean {
 
 let hooks: GenerationHooks | undefined;
 let active: Int32Array | undefined;
+let port: MessagePort | undefined;
 
 function current(): GenerationHooks | undefined {
+  // What a file has required is posted before the file runs, so before it imports anything.
+  for (
+    let next = port && receiveMessageOnPort(port);
+    next;
+    next = port && receiveMessageOnPort(port)
+  )
+    hooks?.noteRequired(next.message as RequiredReport);
   return active !== undefined && Atomics.load(active, 0) === 1 ? hooks : undefined;
 }
 
 export function initialize(data: HookData): void {
-  active = data.active;
+  ({ active, port } = data);
   hooks = new GenerationHooks((report) => data.port.postMessage(report), data.packageIsModule);
 }
 

@@ -20,7 +20,14 @@ import {
 import type { ModuleState, Procedure } from '../procedures/types.ts';
 import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
 import { guardExit } from './exit-guard.ts';
-import { type Files, graphOf, installHooks } from './import-graph.ts';
+import {
+  areHooksCheap,
+  enterGeneration,
+  type Files,
+  graphOf,
+  installHooks,
+  recordRequired,
+} from './import-graph.ts';
 import { type LoadControl, orAborted, summaryWithPlace, toLoadError } from './load-error.ts';
 import { locateModule, type ModuleFile } from './module-files.ts';
 import {
@@ -36,8 +43,8 @@ import { ensureTypeScript, isTypeScript } from './typescript.ts';
 interface LoadOptions extends LoadControl {
   /** 0: the modules that a plain import returns. Any other number: new copies of all user files. */
   readonly generation: number;
-  /** Record `files` in a worker thread too. */
-  readonly tracksFiles?: boolean | undefined;
+  /** In a worker thread: record every file, and not only those that are required. */
+  readonly tracksImports?: boolean | undefined;
 }
 
 /** Procedure modules that were imported, merged into one router. */
@@ -49,17 +56,23 @@ export class LoadedModules {
   /** Modules without a procedure, as they were named. */
   readonly empty: string[] = [];
   readonly modules: ModuleLifecycle[] = [];
-  readonly #files = new Map<string, string>();
+  /** The URLs of the modules, with their generation. */
+  readonly #entries: string[] = [];
   readonly #table = new Map<string, Procedure>();
   readonly #sources = new Map<string, ProcedureSource>();
   #complete = true;
 
   /**
-   * All files that the modules import, directly or not, with hashes of their content; without dependencies and this
-   * package. In a worker thread that has no hooks: only the modules themselves.
+   * All files that the modules have imported so far, directly or not, with hashes of their content; without dependencies and
+   * this package.
    */
   get files(): Files {
-    return this.#files;
+    return new Map(this.#entries.flatMap((entry) => [...graphOf(entry).files]));
+  }
+
+  /** Whether handlers may import further files. */
+  get mayImport(): boolean {
+    return this.#entries.some((entry) => graphOf(entry).mayImport);
   }
 
   /** False if other code had imported a module before, so that its imports are not known. */
@@ -102,13 +115,13 @@ export class LoadedModules {
     }
     this.modules.push(module);
     const entry = withGeneration(file.url, generation);
-    const { files, complete, requiredModules } = graphOf(entry);
+    const { complete, requiredModules } = graphOf(entry);
     if (generation > 0 && requiredModules[0] !== undefined) {
       throw new StartupError(
         `cannot reload ${file.given}: it requires the ES module ${requiredModules[0]}, which Node can't load again; import it instead, or restart`,
       );
     }
-    for (const [path, hash] of files) this.#files.set(path, hash);
+    this.#entries.push(entry);
     this.#complete &&= complete;
     for (const holder of [router, this.router]) {
       noteLoad(holder, file.url, { entry, own: router });
@@ -203,11 +216,13 @@ let generations = 0;
 async function load(
   files: readonly ModuleFile[],
   generation: number,
-  { signal, onStage, tracksFiles = false }: LoadOptions,
+  { signal, onStage, tracksImports = false }: LoadOptions,
 ): Promise<LoadedModules> {
   signal?.throwIfAborted();
   const registered = await ensureTypeScript(files.map(({ url }) => url));
-  if (tracksFiles || needsHooks(files)) installHooks(registered);
+  if (tracksImports || needsHooks(files)) installHooks(registered);
+  recordRequired();
+  const before = enterGeneration(generation);
   const stale = generation > 0 ? purgeRequired(knownFiles(files)) : [];
   const { defaultRouter } = (await offerPackage(generation)) as { defaultRouter: AnyRouter };
   const allowExit = guardExit(generation);
@@ -224,18 +239,22 @@ async function load(
       loaded.add(file, namespace, watch.find(namespace, file.given, file.url), generation);
     }
     return loaded;
+  } catch (error) {
+    enterGeneration(before);
+    throw error;
   } finally {
     if (generation > 0) await offerPackage(0);
   }
 }
 
 /**
- * In a worker thread on Node 20 the hooks cost another thread and 30 ms. A replica never reloads, so it needs the hooks
- * only for TypeScript, and where `tandem-rpc` does not lead to this copy of the package.
+ * A replica never reloads. Where hooks are not cheap, it needs them only for TypeScript, where `tandem-rpc` does not lead to
+ * this copy of the package, and to record what handlers import.
  */
 function needsHooks(files: readonly ModuleFile[]): boolean {
   return (
     isMainThread ||
+    areHooksCheap ||
     files.some(({ url }) => {
       if (isTypeScript(url)) return true;
       try {

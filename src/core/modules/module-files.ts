@@ -2,8 +2,8 @@ import { realpathSync, type Stats, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
-import type { Files } from './import-graph.ts';
-import { hashFile } from './import-hooks.ts';
+import { type Files, tellFilesLoaded } from './import-graph.ts';
+import { readContent } from './import-hooks.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
@@ -58,29 +58,59 @@ function pathOf(given: string): string {
 }
 
 /**
- * The files that a generation was loaded from. Tells whether they have changed since. A check costs a stat of each file;
- * the content is read again only if the stat differs.
+ * The files that a generation was loaded from, those among them that a handler loads later. Tells whether they have changed
+ * since. A check costs a stat of each file; the content is read again only if the stat differs.
  */
 export class SourceFiles {
-  readonly #files: Files;
+  /** Absolute path -> hash of the content as it was loaded. */
+  readonly #files = new Map<string, string>();
+  readonly #ownFiles: () => Files;
+  /** A file that two threads have loaded with different content. */
+  #mixed: string | undefined;
   /** The stat of each file, as text, from when the file was last seen with the content that was loaded. */
   readonly #stamps = new Map<string, string>();
 
-  /** @param files absolute path -> hash of the content as it was loaded */
-  constructor(files: Files) {
-    this.#files = files;
+  /** @param ownFiles what this thread has loaded so far */
+  constructor(ownFiles: () => Files) {
+    this.#ownFiles = ownFiles;
   }
 
   get files(): Files {
+    this.#merge(this.#ownFiles());
     return this.#files;
+  }
+
+  /**
+   * Adds what a thread has loaded. If a file differs from what another thread has loaded, the files count as changed from then on.
+   *
+   * @returns such a file; undefined: there is none
+   */
+  add(loaded: Files): string | undefined {
+    const { size } = this.files;
+    const differing = this.#merge(loaded);
+    if (this.#files.size > size) tellFilesLoaded();
+    return differing;
+  }
+
+  #merge(loaded: Files): string | undefined {
+    let differing: string | undefined;
+    for (const [path, hash] of loaded) {
+      const known = this.#files.get(path);
+      if (known === undefined) this.#files.set(path, hash);
+      else if (known !== hash) differing ??= path;
+    }
+    this.#mixed ??= differing;
+    return differing;
   }
 
   /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. */
   changed(): string | undefined {
-    for (const [path, hash] of this.#files) {
+    const { files } = this;
+    if (this.#mixed !== undefined) return this.#mixed;
+    for (const [path, hash] of files) {
       const stamp = stampOf(path);
       if (stamp === this.#stamps.get(path)) continue;
-      if (hashFile(path) !== hash) return path;
+      if (stamp === missing || readContent(path).hash !== hash) return path;
       // The stamp was taken before the content was read, so a write after that changes the next stamp.
       this.#stamps.set(path, stamp);
     }
@@ -99,8 +129,9 @@ export class SourceFiles {
 
   /** A file that both have loaded with different content; undefined: there is none. */
   differsFrom(other: Files): string | undefined {
+    const { files } = this;
     for (const [path, hash] of other) {
-      const own = this.#files.get(path);
+      const own = files.get(path);
       if (own !== undefined && own !== hash) return path;
     }
     return undefined;
@@ -119,8 +150,10 @@ function watchStamps(before: ReadonlyMap<string, string>): () => string | undefi
   };
 }
 
+const missing = 'none';
+
 function stampOf(path: string): string {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (stat === undefined) return 'none';
+  if (stat === undefined) return missing;
   return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
 }

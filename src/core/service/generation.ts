@@ -317,11 +317,15 @@ const settleMs = 200;
 const teardownMs = 1000;
 
 /**
- * Called when no worker is left in one of the pools and no replacement can be had, since the files have changed.
+ * See `WorkerEvents.onOutdated`.
  *
  * @param loaded undefined: the pool is of a generation that still loads
  */
-export type OnOutdated = (loaded: Generation | undefined, pool: Pool) => void;
+export type OnOutdated = (
+  loaded: Generation | undefined,
+  pool: Pool,
+  mixed: string | undefined,
+) => void;
 
 /** One loading of the modules. A loading may fail, or be given up, at any step: nothing of it is left then. */
 export class GenerationLoad implements Replicas {
@@ -332,6 +336,7 @@ export class GenerationLoad implements Replicas {
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   #modules: LoadedModules | undefined;
+  readonly #sources = new SourceFiles(() => this.#modules?.files ?? new Map());
   /** The modules are set up on this thread, or have begun: a broadcast that comes now is not replayed here. */
   #isEntered = false;
   readonly #pools = new Map<string | undefined, Pool>();
@@ -372,8 +377,8 @@ export class GenerationLoad implements Replicas {
       this.#createPool(undefined);
       const modules = await this.#loadHere(0, undefined);
       const loadedMs = performance.now();
-      const sources = new SourceFiles(modules.files);
-      const expected = { fingerprint: fingerprintOf(modules), sources };
+      const { mayImport } = modules;
+      const expected = { fingerprint: fingerprintOf(modules), mayImport };
       for (const group of this.#groupsOf(modules)) this.#createPool(group);
       for (const { workers } of this.#pools.values()) workers.expect(expected);
       await this.#workersReady((aWorker) => `${aWorker} could not start`);
@@ -386,7 +391,7 @@ export class GenerationLoad implements Replicas {
         { event: 'modules-loaded', codeMs, modulesMs, workersMs },
         'the modules are loaded',
       );
-      return this.#finish(modules, sources);
+      return this.#finish(modules);
     });
   }
 
@@ -404,8 +409,7 @@ export class GenerationLoad implements Replicas {
       const { loaded, failure } = workers.startup;
       const inWorker = <T>(step: Promise<T>): Promise<T> =>
         this.#ofWorkers(Promise.race([step, failure]), 'tried in a worker');
-      const { fingerprint: tried, files } = await inWorker(loaded);
-      const expected = { fingerprint: tried, sources: new SourceFiles(files ?? new Map()) };
+      const expected = await inWorker(loaded);
       workers.expect(expected);
       await inWorker(workers.settle(settleMs));
       const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
@@ -413,11 +417,10 @@ export class GenerationLoad implements Replicas {
       const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
       await Promise.race([ready, inWorker(failure)]);
       await inWorker(workers.settle(0));
-      const sources = new SourceFiles(new Map([...expected.sources.files, ...modules.files]));
-      const changed = sources.changed();
+      const changed = this.#sources.changed();
       if (changed !== undefined) throw new ChangedFileError(changed);
       workers.passTrial();
-      return this.#finish(modules, sources);
+      return this.#finish(modules);
     });
   }
 
@@ -443,7 +446,9 @@ export class GenerationLoad implements Replicas {
     };
     try {
       const modules = await loadModules(this.#paths, { generation, ...control });
+      const differing = this.#sources.differsFrom(modules.files);
       this.#modules = modules;
+      if (differing !== undefined) throw new ChangedFileError(differing);
       if (expected !== undefined) this.#assertSame(modules, expected);
       this.#isEntered = true;
       await modules.setup(
@@ -463,9 +468,7 @@ export class GenerationLoad implements Replicas {
   }
 
   /** This thread has loaded what the worker that tried the modules has loaded. */
-  #assertSame(modules: LoadedModules, { fingerprint: expected, sources }: Expected): void {
-    const file = sources.differsFrom(modules.files);
-    if (file !== undefined) throw new ChangedFileError(file);
+  #assertSame(modules: LoadedModules, { fingerprint: expected }: Expected): void {
     if (fingerprintOf(modules) === expected) return;
     throw new StartupError(
       `the modules registered other procedures, or other middleware, in the main thread than in a worker (${this.#paths.join(', ')}), or export other broadcasts: ` +
@@ -501,6 +504,7 @@ export class GenerationLoad implements Replicas {
       ...own,
       group,
       modules,
+      sources: this.#sources,
       execArgv: workerExecArgv(modules),
       replica: config,
       counters: poolCounters.of(group),
@@ -511,17 +515,22 @@ export class GenerationLoad implements Replicas {
     };
     const events = {
       ...workerLog(log, group),
-      onOutdated: () => this.#onOutdated(this.#loaded, pool),
+      onOutdated: (mixed?: string) => this.#onOutdated(this.#loaded, pool, mixed),
     };
     const pool = new Pool(options, observation, events);
     this.#pools.set(group, pool);
     return pool;
   }
 
-  #finish(modules: LoadedModules, sources: SourceFiles): Generation {
+  #finish(modules: LoadedModules): Generation {
     for (const given of modules.empty)
       warnOfNoProcedures(`the router of ${given}`, this.#context.log);
-    const loaded = { modules, pools: this.#pools, streams: this.#streams, sources };
+    const loaded = {
+      modules,
+      pools: this.#pools,
+      streams: this.#streams,
+      sources: this.#sources,
+    };
     this.#loaded = new Generation(this.#context, modules.router, loaded);
     return this.#loaded;
   }

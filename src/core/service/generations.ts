@@ -12,10 +12,9 @@ import {
   sourcesOf,
   tableOf,
 } from '../procedures/router.ts';
-import type { Pool } from '../workers/pool.ts';
 import { ChangedFileError } from '../workers/worker.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
-import { Generation, GenerationLoad } from './generation.ts';
+import { Generation, GenerationLoad, type OnOutdated } from './generation.ts';
 import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';
 
 /**
@@ -236,10 +235,10 @@ export class Generations {
   }
 
   /**
-   * Deploys the new code if no worker with the old code is left, so that the service keeps answering. It would otherwise
-   * stand still until somebody asked for a reload.
+   * Deploys the new code if no worker with the old code is left, so that the service keeps answering: it would otherwise
+   * stand still until somebody asked for a reload. And if a worker runs part of the new code already.
    */
-  readonly #onOutdated = (loaded: Generation | undefined, pool: Pool): void => {
+  readonly #onOutdated: OnOutdated = (loaded, pool, mixed) => {
     if (loaded !== undefined && this.#retired.has(loaded)) {
       pool.workers.takeOtherCode();
       return;
@@ -247,8 +246,10 @@ export class Generations {
     if (loaded !== this.#current || this.#underWay !== undefined) return;
     const { log } = this.#context;
     log.warn(
-      { event: 'reload-needed' },
-      'the modules have changed, and no worker with their old code is left: reloading',
+      { event: 'reload-needed', file: mixed },
+      mixed === undefined
+        ? 'the modules have changed, and no worker with their old code is left: reloading'
+        : 'a file has changed, and a worker has loaded it as it is now: reloading, so that all threads run the same code',
     );
     this.reload().catch((error: unknown) => {
       const detail = messageOf(error);

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { messageOf } from '../base/message-of.ts';
+import { onFilesLoaded } from '../modules/import-graph.ts';
 import type { Log } from '../observe/log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
@@ -18,13 +19,25 @@ const settleMs = 100;
 export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<ModuleWatch> {
   // Loaded on demand, since a service in production does not watch.
   const { watch } = await import('chokidar');
-  const folders = (): string[] => [...new Set(dispatcher.files.map((file) => dirname(file)))];
-  const watcher = watch(folders(), { ignoreInitial: true, depth: 0 });
+  const watched = new Set<string>();
+  const newFolders = (): string[] => {
+    const folders = new Set(dispatcher.files.map((file) => dirname(file)));
+    const added = [...folders].filter((folder) => !watched.has(folder));
+    for (const folder of added) watched.add(folder);
+    return added;
+  };
+  const addFolders = (): void => {
+    const added = newFolders();
+    if (added.length === 0) return;
+    watcher.add(added);
+    reloadSoon(); // a file may have changed before its folder was watched
+  };
+  const watcher = watch(newFolders(), { ignoreInitial: true, depth: 0 });
   let timer: NodeJS.Timeout | undefined;
   let lastFailure: string | undefined;
   const reload = async (): Promise<void> => {
     try {
-      if (await dispatcher.reload()) watcher.add(folders());
+      if (await dispatcher.reload()) addFolders();
       lastFailure = undefined;
     } catch (error) {
       const detail = messageOf(error);
@@ -37,9 +50,19 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
       );
     }
   };
-  watcher.on('all', () => {
+  const reloadSoon = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => void reload(), settleMs);
+  };
+  watcher.on('all', reloadSoon);
+  let isAdding = false;
+  const stop = onFilesLoaded(() => {
+    if (isAdding) return;
+    isAdding = true;
+    setImmediate(() => {
+      isAdding = false;
+      addFolders();
+    });
   });
   watcher.on('error', (error) =>
     log.warn({ event: 'watch-failed', detail: String(error) }, 'watching the modules failed'),
@@ -49,6 +72,7 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
   });
   return {
     async close() {
+      stop();
       clearTimeout(timer);
       await watcher.close();
     },

@@ -18,7 +18,8 @@ import type { ReplicaOptions, ToReplica } from './wire/messages.ts';
 /** What replicas must have loaded: what their main thread serves. */
 export interface Expected {
   readonly fingerprint: string;
-  readonly sources: SourceFiles;
+  /** Whether handlers may import files. */
+  readonly mayImport: boolean;
 }
 
 export interface PoolOptions extends WaitingLimits {
@@ -30,6 +31,8 @@ export interface PoolOptions extends WaitingLimits {
   readonly spareWorkers: number;
   readonly startTimeoutMs: number;
   readonly modules: readonly string[];
+  /** What all threads of the loading have loaded. */
+  readonly sources: SourceFiles;
   /** Flags of the threads; undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
   /** Added to the niceness of the threads, so that the main thread wins a contended core. */
@@ -100,8 +103,12 @@ export interface WorkerEvents {
   onRetired(calls: number, memory: number): void;
   /** The replacement of a lost replica could not start. The next try is after `retryMs`. */
   onRestartFailed(message: string, retryMs: number): void;
-  /** No worker is left, and no new one can start: the files of the modules are not those that were loaded. */
-  onOutdated(): void;
+  /**
+   * The modules must be reloaded: no worker is left, and no new one can start, since the files are not those that were loaded.
+   *
+   * @param mixed instead: a worker has loaded this file, which other threads have loaded with other content
+   */
+  onOutdated(mixed?: string): void;
   /** The lower priority of the workers has no effect: they compete with the main thread for its core. */
   onNotNiced(): void;
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../base/message-of.ts';
 import { ownFile } from '../base/package-files.ts';
 import { threadNameOf } from '../base/place.ts';
 import { isDoneWithin } from '../base/timer.ts';
-import type { PoolOptions, ThreadExit, WorkerThread } from './options.ts';
+import type { Expected, PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
 import { Outbox, parseMessage, type ReplicaTask, wake } from './wire/messages.ts';
 import type { PoolWorker } from './worker.ts';
@@ -68,9 +68,9 @@ export class WorkerThreads {
    * when the thread is gone (or a zombie) or the task has ended.
    *
    * @param seat the number of its seat
-   * @param fingerprint see `ReplicaTask`
+   * @param expected what it must have loaded; undefined: it reports what it has loaded
    */
-  start(worker: PoolWorker, seat: number, fingerprint: string | undefined): WorkerThread {
+  start(worker: PoolWorker, seat: number, expected: Expected | undefined): WorkerThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
@@ -81,7 +81,8 @@ export class WorkerThreads {
       ledger: ledger.buffer,
       outbox: outbox.buffer,
       modules,
-      fingerprint,
+      fingerprint: expected?.fingerprint,
+      mayImport: expected?.mayImport ?? true,
       group,
       replays: broadcasts.replaysFor(group),
       aheadMs,

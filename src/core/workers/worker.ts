@@ -12,11 +12,12 @@ import {
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
+import type { SourceFiles } from '../modules/module-files.ts';
+import type { Files } from '../modules/modules.ts';
 import type { BroadcastOutcome, BroadcastResult, BroadcastRun } from '../procedures/broadcast.ts';
 import type { LossReason } from '../protocol/errors.ts';
 import { Watchdog, WorkerCalls } from './calls.ts';
 import type {
-  Expected,
   PoolOptions,
   RunningCall,
   ThreadExit,
@@ -52,6 +53,8 @@ export interface WorkerOwner {
   onLoadFailed(worker: PoolWorker, error: Error): void;
   /** The worker has not loaded within `startTimeoutMs`: the step `doing` has not ended. */
   onLate(worker: PoolWorker, doing: string): void;
+  /** The worker has loaded files that it had not reported before. */
+  onFiles(worker: PoolWorker, files: Files): void;
   /** The worker can't be worked with. */
   onBroken(worker: PoolWorker, detail: string): void;
   /** Teardown after `retire` has run. */
@@ -313,6 +316,9 @@ export class PoolWorker {
       case 'uncaught':
         this.#owner.onUncaught(notice.detail, notice.line);
         break;
+      case 'files':
+        this.#owner.onFiles(this, notice.files);
+        break;
       case 'broken':
         this.#owner.onBroken(this, notice.detail);
         break;
@@ -539,12 +545,12 @@ export class Loading {
   /** Whether the worker is to be ended as soon as its thread has started. */
   isUnwanted = false;
   #stage: LoadStage | undefined;
-  readonly #changed: (() => string | undefined) | undefined;
+  readonly #changed: () => string | undefined;
   #limit: NodeJS.Timeout | undefined;
   #check: NodeJS.Timeout | undefined;
 
-  constructor(expected: Expected | undefined) {
-    this.#changed = expected?.sources.watch();
+  constructor(sources: SourceFiles) {
+    this.#changed = sources.watch();
   }
 
   /** Watches the time and the files until `stop`, or until one of them is wrong. */
@@ -585,7 +591,7 @@ export class Loading {
 
   /** Checks whether the files are those that are expected. `failure`: why the worker has failed to load. */
   verify(failure?: string): ChangedFileError | undefined {
-    const file = this.#changed?.();
+    const file = this.#changed();
     return file === undefined ? undefined : new ChangedFileError(file, failure);
   }
 }

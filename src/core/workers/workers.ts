@@ -6,6 +6,7 @@ import { startTimer, Vacancy } from '../base/timer.ts';
 import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
+import type { Files } from '../modules/modules.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerEvents } from './options.ts';
 import { describeSight, lookInto } from './stack.ts';
 import { WorkerThreads } from './threads.ts';
@@ -57,6 +58,7 @@ export class WorkerSet implements WorkerOwner {
   readonly #events: WorkerEvents;
   /** What workers must load. undefined: the one on trial reports it. */
   #expected: Expected | undefined;
+  #sources: SourceFiles;
   readonly #restartDelay = new RestartDelay(restartPolicy);
   readonly #restarts = new Set<NodeJS.Timeout>();
   /** The worker that retires, one at a time. `#teardown`: the limit of its teardown, which has begun. */
@@ -73,6 +75,7 @@ export class WorkerSet implements WorkerOwner {
     onCapacity: () => void,
   ) {
     this.#options = options;
+    this.#sources = options.sources;
     this.#waiting = waiting;
     this.#events = events;
     this.onCapacity = onCapacity;
@@ -147,8 +150,7 @@ export class WorkerSet implements WorkerOwner {
 
   /** From now on workers need not have loaded the same files, as long as they registered the same procedures. */
   takeOtherCode(): void {
-    if (this.#expected === undefined) return;
-    this.#expected = { ...this.#expected, sources: new SourceFiles(new Map()) };
+    this.#sources = new SourceFiles(() => new Map());
   }
 
   /**
@@ -263,6 +265,17 @@ export class WorkerSet implements WorkerOwner {
     this.#failToStart(error);
   }
 
+  onFiles(worker: PoolWorker, files: Files): void {
+    // A worker that does not serve yet is ended for what it has loaded, and counts for nothing.
+    const differing = worker.loading && this.#sources.differsFrom(files);
+    if (differing !== undefined) {
+      this.onLoadFailed(worker, new ChangedFileError(differing));
+      return;
+    }
+    const mixed = this.#sources.add(files);
+    if (mixed !== undefined) this.#events.onOutdated(mixed);
+  }
+
   onRetired(worker: PoolWorker): void {
     if (this.#isClosing || !this.all.includes(worker)) return;
     this.#remove(worker);
@@ -308,13 +321,12 @@ export class WorkerSet implements WorkerOwner {
 
   #start(count: number): void {
     for (let i = 0; i < count; i++) {
-      const loading = new Loading(this.#expected);
+      const loading = new Loading(this.#sources);
       const changed = loading.verify();
       if (changed === undefined) {
         const { seats } = this.#options.counters;
         const seat = seats.firstFree(this);
-        const run = (starting: PoolWorker) =>
-          this.#threads.start(starting, seat, this.#expected?.fingerprint);
+        const run = (starting: PoolWorker) => this.#threads.start(starting, seat, this.#expected);
         const worker = new PoolWorker(run, loading, this, this.#options, this.#events);
         this.#living.add(worker);
         seats.enter(seat, worker, this);

@@ -110,6 +110,7 @@ function poolSubject(
           ...patience,
           group: ofGroup,
           modules,
+          sources: new SourceFiles(() => new Map()),
           execArgv: workerExecArgv(modules),
           // One: what it tells is heard in the order in which it happened.
           workers: 1,
@@ -145,8 +146,7 @@ function poolSubject(
           onNotNiced: nothing,
         },
       );
-      const sources = new SourceFiles(new Map());
-      opened.workers.expect({ fingerprint: fingerprint(router), sources });
+      opened.workers.expect({ fingerprint: fingerprint(router), mayImport: false });
       await opened.ready();
       return {
         executor: opened,

@@ -43,6 +43,7 @@ const events: WorkerEvents = {
 const workerOwner = {
   onCapacity: () => {},
   onLoaded: never,
+  onFiles: never,
   onLoadFailed: never,
   onLate: never,
   onBroken: never,

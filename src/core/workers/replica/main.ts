@@ -8,6 +8,7 @@ import { placeOfGroup } from '../../base/place.ts';
 import { enterReplica, ProcessExit } from '../../base/thread-role.ts';
 import { mayRunAt } from '../../dispatch/placement.ts';
 import { toRemoteSpan } from '../../dispatch/trace.ts';
+import { onFilesLoaded, recordedFiles } from '../../modules/import-graph.ts';
 import { type LoadStage, summaryWithPlace } from '../../modules/load-error.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { fingerprint } from '../../procedures/document/introspect.ts';
@@ -57,6 +58,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     const onBroadcastFailed = (name: string, detail: string): void =>
       sender.notify({ type: 'broadcast-failed', name, detail });
     ({ modules, loaded } = await loadReplica(task, onStage, onBroadcastFailed));
+    reportFiles(sender);
     broadcasts = new ReplicaBroadcasts(sender, modules.broadcasts, onBroadcastFailed);
   } catch (error) {
     const message = error instanceof Error ? error.message : describe(error);
@@ -115,6 +117,18 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   }
 }
 
+/** Reports the files that were loaded, and from now on each file before its code can run. */
+function reportFiles(sender: ReplicaSender): void {
+  const reported = new Set<string>();
+  const report = (): void => {
+    const files = new Map([...recordedFiles()].filter(([path]) => !reported.has(path)));
+    for (const path of files.keys()) reported.add(path);
+    if (files.size > 0) sender.notify({ type: 'files', files });
+  };
+  report();
+  onFilesLoaded(report);
+}
+
 type Ending = Extract<ToReplica, { readonly type: 'close' | 'retire' }>;
 
 /** The thread stands still meanwhile: about 0.1 s for each MB of its heap. */
@@ -156,7 +170,8 @@ async function loadReplica(
   // The main thread checks the patterns of the same schemas before any call comes.
   trustPatterns();
   const isFirst = task.fingerprint === undefined;
-  const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: isFirst });
+  const { mayImport: tracksImports } = task;
+  const modules = await loadModules(task.modules, { generation: 0, onStage, tracksImports });
   const own = fingerprint(modules.router, modules.broadcasts.names);
   if (!isFirst && own !== task.fingerprint) {
     throw new Error(
@@ -169,7 +184,7 @@ async function loadReplica(
   const runs = (procedure: Procedure): boolean => mayRunAt(place, procedure);
   const thread = { group, isMainThread: false, runs, replays, onBroadcastFailed };
   await modules.setup(thread, { onStage });
-  return { modules, loaded: { fingerprint: own, files: isFirst ? modules.files : undefined } };
+  return { modules, loaded: { fingerprint: own, mayImport: modules.mayImport } };
 }
 
 /** Turns what would end the thread, with all its calls, into an error of one call or a line in the log. */

@@ -22,6 +22,8 @@ export interface ReplicaTask {
   readonly modules: readonly string[];
   /** Hash of the expected registry: a replica with another one refuses to start. undefined: it reports its own. */
   readonly fingerprint: string | undefined;
+  /** Whether its handlers may import files: it must record them. */
+  readonly mayImport: boolean;
   /** The group of the worker; undefined: it has none. */
   readonly group: string | undefined;
   /** Broadcasts that the worker has missed, since it starts now. It runs them before it is ready. */
@@ -107,6 +109,8 @@ export type Notice =
       readonly nice: number;
       readonly loaded: LoadedReplica;
     }
+  /** The thread has loaded files, before it is ready or because a handler needed them. */
+  | { readonly type: 'files'; readonly files: Files }
   | { readonly type: 'failed'; readonly message: string; readonly stack: string | undefined }
   /** Every call received so far has ended or waits: the thread is free for more calls. */
   | { readonly type: 'idle'; readonly lastTicket: number }
@@ -138,8 +142,8 @@ export type Notice =
 /** What a replica has loaded. */
 export interface LoadedReplica {
   readonly fingerprint: string;
-  /** The files that were loaded, if the replica was asked to report its fingerprint. */
-  readonly files: Files | undefined;
+  /** Whether its handlers may import files. */
+  readonly mayImport: boolean;
 }
 
 /** The message that says that results are in the outbox. */
@@ -197,6 +201,7 @@ const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boo
     isText(stage.module),
   ready: ({ threadId, tid, nice, loaded }) =>
     integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
+  files: ({ files }) => files instanceof Map && [...files].flat().every(isText),
   failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
   idle: ({ lastTicket }) => integer(lastTicket),
   heap: ({ error }) => isTextOrNone(error),
@@ -238,9 +243,7 @@ function isNotice(message: unknown): message is Notice {
 }
 
 function isLoaded(loaded: unknown): loaded is LoadedReplica {
-  if (!isObject(loaded) || !isText(loaded.fingerprint)) return false;
-  const { files } = loaded;
-  return files === undefined || (files instanceof Map && [...files].flat().every(isText));
+  return isObject(loaded) && isText(loaded.fingerprint) && typeof loaded.mayImport === 'boolean';
 }
 
 function isFault(fault: unknown): fault is Fault {

@@ -200,10 +200,7 @@ describe('imports', () => {
       'src/extras/nats/connection/connect.ts',
     ]);
     // The command `tandem call` is a client of its own.
-    assert.deepEqual(
-      [...new Set(importersOf('ws').map(dirname))],
-      ['src/cli/tools', 'src/server/http/node'],
-    );
+    assert.deepEqual([...new Set(importersOf('ws').map(dirname))], ['src/server/http/node']);
     assert.deepEqual(
       importersOf('commander').filter((file) => folderOf(file) !== 'cli'),
       [],

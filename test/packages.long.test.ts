@@ -120,7 +120,6 @@ describe('the packages, packed', () => {
       ['serve', 'shop.js', '--port', '0', '--nats', nats],
       ['serve', 'shop.js', '--port', '0', '--nats', nats, '--no-supervisor'],
       ['gateway', '--port', '0', '--nats', nats],
-      ['top', nats],
     ]) {
       const { status, stdout, stderr } = tandem(...args);
       const said = stderr.split('\n').filter((text) => text !== '' && !text.startsWith('{'));

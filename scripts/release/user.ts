@@ -131,17 +131,19 @@ class User {
     });
   }
 
-  /** `tandem init --add` in a project that exists. */
+  /** docs/codegen.md, "In a project that exists": CommonJS by default. */
   async adds(): Promise<void> {
     const cwd = this.#project('add');
     this.#npm(cwd, 'init', '-y');
-    this.#npm(cwd, 'create', '--yes', 'tandem-rpc', '--', '--add');
-    this.#npm(cwd, 'install');
+    this.#npm(cwd, 'install', 'tandem-rpc', 'tsx');
+    this.#npm(cwd, 'pkg', 'set', 'scripts.rpc=tandem serve src/procedures.mts');
+    mkdirSync(join(cwd, 'src'));
+    this.#writeHello(cwd, 'src/procedures.mts');
     await this.#serving(cwd, ['run', '--silent', 'rpc'], (url, transport) => {
       assert.equal(transport, this.#transport);
-      assert.equal(this.#call(cwd, url, 'primes.count', '100'), '25\n');
+      assert.equal(this.#call(cwd, url, 'hello'), '"Hello"\n');
     });
-    console.log('npm create tandem-rpc -- --add: served and called');
+    console.log('a project that exists: served and called');
     if (this.#transport === 'node:http') return;
     const exported = "import uws from 'uWebSockets.js'; console.log(typeof uws.App)";
     assert.equal(this.#node(cwd, exported), 'function\n');
@@ -219,14 +221,14 @@ class User {
     return cwd;
   }
 
-  #writeHello(cwd: string): void {
+  #writeHello(cwd: string, file = 'hello.js'): void {
     const lines = [
       "import { Router } from 'tandem-rpc';",
       'const router = new Router();',
       "router.rpc(function hello() { return 'Hello'; });",
       'export default router;',
     ];
-    writeFileSync(join(cwd, 'hello.js'), lines.join('\n'));
+    writeFileSync(join(cwd, file), lines.join('\n'));
   }
 
   #npm(cwd: string, ...args: string[]): string {

@@ -1,20 +1,12 @@
 import { Command, CommanderError } from 'commander';
 import { ownVersion } from '../core/base/package-files.ts';
+import { StartupError } from '../core/base/startup-error.ts';
 import { type OptionName, optionNames } from '../core/config/config.ts';
 import { table } from '../core/config/table.ts';
 import { fail, onOutputLost, printFailure } from './exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from './options.ts';
 import { addHeap, addLogLevel, addProfile, addRecycle, addStack } from './tools/admin-commands.ts';
-import {
-  addCall,
-  addCodegen,
-  addCompletion,
-  addDiff,
-  addInit,
-  addList,
-  addSchema,
-  addTop,
-} from './tools/commands.ts';
+import { addCall, addCodegen, addDiff, addInit, addList, addSchema } from './tools/commands.ts';
 
 const footer = `
 Examples:
@@ -27,7 +19,6 @@ Examples:
   tandem call http://127.0.0.1:8000/rpc math.add '{"a":1,"b":2}'
   tandem codegen ./procedures.ts --out src/api.ts
   tandem diff ./released.json ./procedures.ts
-  tandem top http://127.0.0.1:8000
   tandem stack --admin-socket /run/shop/admin.sock
 
 Exit codes:
@@ -67,16 +58,20 @@ function createProgram(command: string): Command {
   addSchema(program);
   addCall(program);
   addList(program);
-  addTop(program);
   addStack(program);
   addProfile(program);
   addLogLevel(program);
   addRecycle(program);
   addHeap(program);
   addInit(program, version);
-  addCompletion(program);
   return program;
 }
+
+/** Commands that pages of this version's previews named, and what does their work now. */
+const goneCommands: ReadonlyMap<string, string> = new Map([
+  ['top', 'the console has a Live page, and /metrics has the figures'],
+  ['completion', 'tandem --help lists the commands'],
+]);
 
 /** Commands that go on without their output. */
 const servers: ReadonlySet<string | undefined> = new Set(['serve', 'gateway', 'mcp']);
@@ -94,6 +89,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
     name !== undefined &&
     !program.commands.some((one) => one.name() === name);
   try {
+    const instead = goneCommands.get(command);
+    if (instead !== undefined) throw new StartupError(`tandem ${command} is gone: ${instead}`);
     if (argv.length <= 2) program.outputHelp();
     else await program.parseAsync(isHelpOfNone ? argv.toSpliced(2, 1) : argv);
   } catch (error) {

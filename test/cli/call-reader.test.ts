@@ -1,10 +1,7 @@
-/** How tandem call reads events, and one WebSocket, where no command shows it. */
+/** How tandem call reads events, where no command shows it. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { WebSocketServer } from 'ws';
-import { boundedEventsOf, callSocket } from '../../src/cli/tools/call.ts';
+import { boundedEventsOf } from '../../src/cli/tools/call.ts';
 
 describe('the reader of events', () => {
   it('cuts a server that never ends an event, and counts each event anew', async () => {
@@ -27,30 +24,5 @@ describe('the reader of events', () => {
       read(`data: ${'x'.repeat(200)}`),
       /^Error: an event is longer than 150 bytes$/,
     );
-  });
-});
-
-describe('a call over a WebSocket', () => {
-  it('leaves no socket behind that only a timer would end', async (t) => {
-    // Neither side's timer ends the connection: it ends because both say so.
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    t.after(() => server.close());
-    const closed = once(server, 'connection').then(([socket]) => {
-      socket.once('message', () => socket.send('{"jsonrpc":"2.0","id":1,"result":5}'));
-      return once(socket, 'close');
-    });
-    await once(server, 'listening');
-    const call = { method: 'five', params: undefined, notify: false };
-    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const outcome = await callSocket(
-      url,
-      call,
-      { headers: {}, timeoutMs: undefined },
-      async () => {},
-      new AbortController().signal,
-    );
-    assert.equal(outcome?.ok, true);
-    assert.equal((await closed)[0], 1005);
   });
 });

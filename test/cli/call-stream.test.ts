@@ -27,7 +27,6 @@ router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
   ended();
 });
 router.rpc({ name: 'plain' }, async () => 7);
-router.rpc({ name: 'hex' }, async () => '0x1f');
 
 const app = new RpcApp({ router, port: 0, logLevel: 'silent' });
 const { url } = await app.listen();
@@ -105,54 +104,5 @@ describe('tandem call --sse', () => {
     assert.match(odd.stderr, /the last event: no reply/);
     const silent = await commands.run(['call', url, 'count', '--sse', '--notify']);
     assert.match(silent.stderr, /leave out --notify/);
-  });
-});
-
-describe('tandem call over WebSocket', () => {
-  const run = (...args: string[]) => commands.run(['call', url.replace('http', 'ws'), ...args]);
-
-  it('prints each value on a line, then the result where there is one', async () => {
-    const value = (i: number) => `{"i":${i},"big":1e+21,"text":"\\u001b[2J"}\n`;
-    const { code, stdout, stderr } = await run('count', '2');
-    assert.deepEqual([code, stderr], [0, '']);
-    assert.equal(stdout, `${value(0)}${value(1)}"all"\n`);
-    assert.equal((await run('count', '0')).stdout, '');
-    assert.equal((await run('count', '2', '--notify')).stdout, '');
-  });
-
-  it('a call that does not stream has its result, one that looks like an id too', async () => {
-    assert.equal((await run('plain')).stdout, '7\n');
-    assert.equal((await run('hex')).stdout, '"0x1f"\n');
-  });
-
-  it('an error is printed as that of a call: of the call, and at the end of a stream', async () => {
-    const { code, stdout, stderr } = await run('fails');
-    assert.deepEqual([code, stdout], [1, '1\n']);
-    assert.equal(stderr, 'tandem: fails: Sold out (17)\n  {\n    "left": 0\n  }\n');
-    assert.match((await run('coun', '2')).stderr, /did you mean count\?/);
-    const late = await run('waits', '--timeout', '100ms');
-    assert.match(late.stderr, /^tandem: waits: Deadline exceeded \(-32001\)\n/);
-  });
-
-  it('Ctrl+C ends the stream on the server, too', async () => {
-    const done = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
-    const running = startCli(['call', url.replace('http', 'ws'), 'waits']);
-    await running.seen('stdout', /^1\n/);
-    running.child.kill('SIGINT');
-    await done;
-    assert.equal((await running.exit).stdout, '1\n');
-  });
-
-  it('a server that is not there, or takes no WebSockets, is told in one line', async (t) => {
-    const target = (await answering(t, ['x'])).replace('http', 'ws');
-    const refused = await commands.run(['call', target, 'count']);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^tandem: ws:\S+: Unexpected server response: 200\n$/);
-    const nobody = await commands.run(['call', 'ws://127.0.0.1:1/rpc', 'count']);
-    assert.match(nobody.stderr, /^tandem: ws:\S+: connect ECONNREFUSED[^\n]*\n$/);
-    const flag = await run('count', '--sse');
-    assert.match(flag.stderr, /^tandem: --sse is for http URLs[^\n]*\n$/);
   });
 });

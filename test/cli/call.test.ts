@@ -139,6 +139,13 @@ describe('tandem call', () => {
     assert.equal(stdout, `${result}\n`);
   });
 
+  it('prints the result of a reply whose members stand in another order', async (t) => {
+    const text = '{"result": {"result": "}"}, "id": 1, "jsonrpc": "2.0"}';
+    const target = await answering(t, 'application/json', text);
+    const { stdout, stderr } = await runCli(['call', target, 'a']);
+    assert.deepEqual([stdout, stderr], ['{"result":"}"}\n', '']);
+  });
+
   it('names what is wrong with a server', async (t) => {
     const target = await answering(t, 'text/html', '<h1>\u001b[2J\n  nothing</h1>');
     const { code, stderr } = await commands.run(['call', target, 'a']);
@@ -148,7 +155,7 @@ describe('tandem call', () => {
   });
 
   const mistakes: readonly (readonly [args: string[], says: RegExp])[] = [
-    [['call', 'localhost:8000', 'a'], /localhost:8000 is no http, https, ws or wss URL/],
+    [['call', 'localhost:8000', 'a'], /localhost:8000 is no http or https URL/],
     [
       ['call', 'http://127.0.0.1:1/rpc', 'a'],
       /^tandem: http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,

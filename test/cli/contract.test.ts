@@ -332,7 +332,6 @@ describe('a mistake is one line', () => {
       /no document of procedures at http:\S+: GET gave something else, rpc\.discover /,
     ],
     ['a document where a module is needed', () => ['schema', petstore], /is a document already/],
-    ['a shell nobody has', () => ['completion', 'cmd'], /bash, zsh, fish/],
   ];
   for (const [what, args, says] of mistakes) {
     it(what, async (t) => {
@@ -345,7 +344,7 @@ describe('a mistake is one line', () => {
 });
 
 describe('the help', () => {
-  for (const command of ['codegen', 'schema', 'call', 'list', 'init', 'completion']) {
+  for (const command of ['codegen', 'schema', 'call', 'list', 'init']) {
     it(`of ${command} has examples`, async () => {
       const { code, stdout } = await commands.run([command, '--help']);
       assert.equal(code, 0);

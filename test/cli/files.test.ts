@@ -78,7 +78,6 @@ describe('files and folders', () => {
       for (const args of [
         ['list', module],
         ['codegen', module],
-        ['completion', 'bash'],
       ]) {
         const { status, stderr } = run([...command, ...args], full);
         assert.match(stderr, /^tandem: the output cannot be written: ENOSPC\b.*\n$/m, args[0]);

@@ -28,8 +28,17 @@ describe('tandem', () => {
     assert.equal(code, 0);
   });
 
+  it('a command that is gone says what to use instead', async () => {
+    const gone = [['top'], ['completion', 'bash'], ['init', '--add']];
+    for (const args of gone) {
+      const { code, stdout, stderr } = await commands.run(args);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /^tandem: tandem \S+(?: --add)? is gone: [^\n]+\n$/);
+    }
+  });
+
   it('the texts of short options stand in one column', async () => {
-    for (const command of ['top', 'call', 'serve']) {
+    for (const command of ['list', 'call', 'serve']) {
       const { stdout } = await commands.run([command, '--help']);
       const options = stdout.split('\nOptions:\n')[1]?.split('\n\n')[0] ?? '';
       const columns = options.split('\n').flatMap((line) => {

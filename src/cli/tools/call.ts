@@ -1,4 +1,4 @@
-import { on, once } from 'node:events';
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { type Bytes, eventsOf } from '../../client/event-lines.ts';
 import { type Call, toRequest } from '../../client/exchange.ts';
@@ -7,7 +7,7 @@ import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { printFailure } from '../exit.ts';
 import { table } from '../output.ts';
-import { exchangeOnce, fetchDocument, isRegistry, type RemoteOptions, readText } from './remote.ts';
+import { exchangeOnce, type RemoteOptions, readText } from './remote.ts';
 
 export interface CallOptions extends RemoteOptions {
   readonly notify: boolean;
@@ -30,22 +30,15 @@ export async function call(
       'this command reaches no Unix socket: use curl --unix-socket <file> http://localhost/rpc, as the server shows when it starts',
     );
   }
-  if (!/^(?:http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new StartupError(
-      `${url} is no http, https, ws or wss URL, such as http://127.0.0.1:8000/rpc`,
-    );
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new StartupError(`${url} is no http or https URL, such as http://127.0.0.1:8000/rpc`);
   }
   const params = args.length === 1 && args[0] === '-' ? await fromStdin() : paramsOf(args);
   const { notify, sse } = options;
   const asked = { method, params, notify };
   if (sse && notify) throw new StartupError('--sse needs a reply: leave out --notify');
-  const isSocket = /^ws/i.test(url);
-  if (sse && isSocket) {
-    throw new StartupError(`--sse is for http URLs: over ${url} a stream needs no flag`);
-  }
-  if (sse || isSocket) {
-    const read = isSocket ? callSocket : callStream;
-    await printStream((onValue, signal) => read(url, asked, options, onValue, signal));
+  if (sse) {
+    await printStream((onValue, signal) => callStream(url, asked, options, onValue, signal));
     return;
   }
   const { outcome, body } = await exchangeOnce(url, asked, options);
@@ -56,12 +49,9 @@ export async function call(
   }
 }
 
-/** @param read calls, gives each value to its first argument, and tells how the call ended; undefined: nothing is printed */
+/** @param read calls, gives each value to its first argument, and tells how the call ended */
 async function printStream(
-  read: (
-    onValue: (text: string) => Promise<void>,
-    signal: AbortSignal,
-  ) => Promise<StreamEnd | undefined>,
+  read: (onValue: OnValue, signal: AbortSignal) => Promise<StreamEnd>,
 ): Promise<void> {
   const { stdout } = process;
   const gone = new AbortController();
@@ -69,10 +59,10 @@ async function printStream(
   stdout.once('error', () => gone.abort());
   const print = async (text: string): Promise<void> => {
     // If the values are read slowly, the stream must stand still, not this process grow.
-    if (!stdout.write(`${compactJson(text)}\n`)) await once(stdout, 'drain', { signal });
+    if (!stdout.write(`${text}\n`)) await once(stdout, 'drain', { signal });
   };
   const end = await read(print, signal);
-  if (end === undefined || signal.aborted) return; // `| head` has what it wants
+  if (signal.aborted) return; // `| head` has what it wants
   if (!end.ok) printError(end.error);
   // Most streams return nothing.
   else if (end.result !== 'null') await print(end.result);
@@ -84,10 +74,52 @@ function printError(error: Error): void {
   process.exitCode = 1;
 }
 
-/** The result's text as the reply has it: as a JavaScript value, large numbers would lose their last digits. */
+/** The result of a reply, for a program on one line, on a terminal indented. */
 function resultText(body: string): string {
-  const text = memberText(body, 'result') ?? 'null';
-  return process.stdout.isTTY ? prettyJson(text, wantsColour(process.stdout)) : compactJson(text);
+  const text = memberText(body, 'result');
+  return process.stdout.isTTY ? indented(text) : text;
+}
+
+/**
+ * The member `result` or `params` of a reply or an event. The text of the usual order of members stays as the server wrote it:
+ * a JavaScript value would lose the last digits of large numbers.
+ *
+ * @param text valid JSON, an object
+ */
+function memberText(text: string, name: 'result' | 'params'): string {
+  const usual = usualOrder[name].exec(text)?.[1];
+  if (usual !== undefined && isJson(usual)) return usual.trim();
+  const value = (JSON.parse(text) as { readonly [member: string]: unknown })[name];
+  return JSON.stringify(value ?? null);
+}
+
+/** Servers write the envelope first, and what may be long last. */
+const usualOrder = {
+  result:
+    /^\s*\{(?:\s*"(?:jsonrpc|id|subscription)"\s*:\s*(?:"[\w.-]*"|\d+)\s*,)*\s*"result"\s*:(.*)\}\s*$/s,
+  params:
+    /^\s*\{\s*"jsonrpc"\s*:\s*"2.0"\s*,\s*"method"\s*:\s*"[^"\\]*"\s*,\s*"params"\s*:(.*)\}\s*$/s,
+} as const;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** JSON text as people read it. What would lose digits by being read and written, or nests too deep, stays as it is. */
+function indented(text: string): string {
+  let shown = text;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (JSON.stringify(value) === text) shown = JSON.stringify(value, undefined, 2);
+  } catch {
+    // Writing recurses deeper than parsing does.
+  }
+  return shown.split('\n').map(escapeControls).join('\n');
 }
 
 /**
@@ -166,11 +198,11 @@ function issueTable(issues: readonly Issue[]): string[] {
 function jsonLines(data: unknown): string[] {
   let text = '"(data that nests too deep to be shown)"';
   try {
-    text = JSON.stringify(data);
+    text = JSON.stringify(data, undefined, 2);
   } catch {
     // Writing recurses deeper than parsing does.
   }
-  return prettyJson(text, wantsColour(process.stderr)).split('\n');
+  return text.split('\n').map(escapeControls);
 }
 
 /** How a call ended whose values were given before. */
@@ -210,7 +242,7 @@ async function callStream(
     for await (const text of response.body === null ? [] : boundedEventsOf(response.body)) {
       const { params } = JSON.parse(text) as { readonly params?: unknown };
       if (params === undefined) return endOf(call, text, 'the last event');
-      await onValue(valueIn(memberText(text, 'params')));
+      await onValue(memberText(memberText(text, 'params'), 'result'));
     }
     throw new Error('the connection ended without the last event');
   } catch (cause) {
@@ -249,102 +281,13 @@ export async function* boundedEventsOf(
   }
 }
 
-/** A server that is there answers the upgrade at once. */
-const handshakeMs = 30_000;
-
-/**
- * Makes one call over a WebSocket of its own. If the procedure streams, its values are read to the end.
- *
- * @param signal ends the subscription
- * @returns undefined for a notification, and if the signal aborted
- */
-export async function callSocket(
-  url: string,
-  call: Call,
-  options: RemoteOptions,
-  onValue: OnValue,
-  signal: AbortSignal,
-): Promise<StreamEnd | undefined> {
-  const { default: Socket } = await import('ws');
-  const { headers, timeoutMs } = options;
-  const limit = timeoutMs === undefined ? {} : { 'rpc-timeout-ms': String(timeoutMs) };
-  const socket = new Socket(url, {
-    headers: { ...headers, ...limit },
-    perMessageDeflate: false,
-    handshakeTimeout: timeoutMs ?? handshakeMs,
-  });
-  let closeCode: number | undefined;
-  socket.once('close', (code: number) => {
-    closeCode = code;
-  });
-  try {
-    // While a value is worked on, the socket is not read: a slow reader holds the stream up.
-    const messages = on(socket, 'message', { signal, close: ['close'], highWaterMark: 1 });
-    await once(socket, 'open');
-    socket.send(toRequest([call]).body);
-    if (call.notify) return undefined;
-    for await (const [data] of messages) {
-      const text = String(data);
-      const { id, method, result } = JSON.parse(text) as Message;
-      if (id !== undefined) {
-        if (await isSubscription(url, call.method, result, options)) continue;
-        return endOf(call, text, 'the reply');
-      }
-      const params = memberText(text, 'params');
-      if (method === 'rpc.end') return endOf(call, params ?? '{}', 'the end of the stream');
-      await onValue(valueIn(params));
-    }
-    throw new Error(`the connection closed (${closeCode})`);
-  } catch (cause) {
-    if (signal.aborted) return undefined;
-    const error = new StartupError(`${url}: ${(cause as Error).message}`, { cause });
-    return { ok: false, error };
-  } finally {
-    socket.close();
-    // A socket that is paused would not read the server's goodbye, and hold the process until its timer ends it.
-    socket.removeAllListeners('message');
-    socket.resume();
-  }
-}
-
-interface Message {
-  readonly id?: unknown;
-  readonly method?: string;
-  readonly result?: unknown;
-}
-
-/**
- * Whether a reply is the id of a subscription whose values follow. Any procedure may return such a text, so the server's
- * document is asked; a server without one is taken to stream.
- */
-async function isSubscription(
-  url: string,
-  method: string,
-  result: unknown,
-  options: RemoteOptions,
-): Promise<boolean> {
-  if (typeof result !== 'string' || !/^0x[\da-f]+$/.test(result)) return false;
-  try {
-    const document = await fetchDocument(url.replace(/^ws/i, 'http'), 'tandem', options);
-    if (!isRegistry(document?.value)) return true;
-    return document.value[method]?.stream !== undefined;
-  } catch {
-    return true;
-  }
-}
-
-/** The value that a notification's params bring. */
-function valueIn(params: string | undefined): string {
-  return memberText(params ?? '{}', 'result') ?? 'null';
-}
-
 interface ReplyMembers {
   readonly result?: unknown;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
 /**
- * What a reply says of the end of a call, or the params of an `rpc.end`, which have the same members.
+ * What a reply says of the end of a call.
  *
  * @throws Error if the text is neither; it begins with `where`
  */
@@ -356,128 +299,9 @@ function endOf({ method }: Call, text: string, where: string): StreamEnd {
     throw new Error(`${where}: no JSON: ${text.slice(0, 200)}`);
   }
   const { result, error } = reply ?? {};
-  if (result !== undefined) return { ok: true, result: memberText(text, 'result') ?? 'null' };
+  if (result !== undefined) return { ok: true, result: memberText(text, 'result') };
   if (typeof error?.code !== 'number' || typeof error.message !== 'string') {
     throw new Error(`${where}: no reply: ${text.slice(0, 200)}`);
   }
   return { ok: false, error: new RpcError(error.code, error.message, error.data, method) };
-}
-
-/** Whether a stream is a terminal whose owner wants colours, https://no-color.org. */
-function wantsColour(stream: { readonly isTTY?: boolean }): boolean {
-  const { NO_COLOR: noColour, TERM: term } = process.env;
-  return stream.isTTY === true && (noColour === undefined || noColour === '') && term !== 'dumb';
-}
-
-const styles = { name: 36, string: 32, number: 33, word: 35 } as const;
-
-/** JSON text as people read it: indented. Characters that could drive the terminal are escaped. */
-export function prettyJson(json: string, colours: boolean): string {
-  return layOut(json, true, (text, isName) => {
-    const clean = escapeControls(text);
-    if (!colours) return clean;
-    const value = clean.startsWith('"') ? 'string' : /^[tfn]/.test(clean) ? 'word' : 'number';
-    return `\u001b[${styles[isName ? 'name' : value]}m${clean}\u001b[39m`;
-  });
-}
-
-/** JSON text on one line, for programs. */
-export function compactJson(json: string): string {
-  return layOut(json, false, (text) => text);
-}
-
-/** Deepest indentation. A reply may nest a million levels: deeper lines are indented no further. */
-const deepestIndent = 100;
-
-/**
- * Lays JSON text out anew. Values stay as they were written, so that numbers keep all their digits. Nothing recurses.
- *
- * @param text valid JSON
- * @param hasLines true: one member or element a line; false: all on one line
- * @param paint gives the text to print for a value or a name
- */
-function layOut(
-  text: string,
-  hasLines: boolean,
-  paint: (text: string, isName: boolean) => string,
-): string {
-  let output = '';
-  let depth = 0;
-  let wasBegin = false;
-  const line = (): string => (hasLines ? `\n${'  '.repeat(Math.min(depth, deepestIndent))}` : '');
-  forEachToken(text, (token, end) => {
-    const next = text.charAt(skipSpace(text, end));
-    if (isBegin(token)) {
-      depth += 1;
-      output += isEnd(next) ? token : token + line();
-    } else if (isEnd(token)) {
-      depth -= 1;
-      output += wasBegin ? token : line() + token;
-    } else if (token === ',') output += token + line();
-    else if (token === ':') output += hasLines ? ': ' : token;
-    else output += paint(token, next === ':');
-    wasBegin = isBegin(token);
-  });
-  return output;
-}
-
-/**
- * The text of an object's member as it was written. Of several members of one name the last counts, as for
- * JSON.parse.
- *
- * @param text valid JSON, an object
- * @returns undefined if there is no such member
- */
-export function memberText(text: string, name: string): string | undefined {
-  let depth = 0;
-  let from: number | undefined;
-  let found: string | undefined;
-  let last = '';
-  forEachToken(text, (token, end) => {
-    if (token === ':' && depth === 1) from = JSON.parse(last) === name ? end : undefined;
-    if (isEnd(token)) depth -= 1;
-    if (from !== undefined && (depth === 0 || (depth === 1 && token === ','))) {
-      found = text.slice(from, end - 1).trim();
-      from = undefined;
-    }
-    if (isBegin(token)) depth += 1;
-    last = token;
-  });
-  return found;
-}
-
-function isBegin(token: string): boolean {
-  return token === '{' || token === '[';
-}
-
-function isEnd(token: string): boolean {
-  return token === '}' || token === ']';
-}
-
-const punctuation = '{}[],:';
-
-/** A loop instead of a pattern: a pattern that matches strings overflows the stack on long ones. */
-function forEachToken(text: string, visit: (token: string, end: number) => void): void {
-  for (let start = skipSpace(text, 0); start < text.length; ) {
-    const end = endOfToken(text, start);
-    visit(text.slice(start, end), end);
-    start = skipSpace(text, end);
-  }
-}
-
-function endOfToken(text: string, start: number): number {
-  let end = start + 1;
-  if (text[start] === '"') {
-    while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
-    return end + 1;
-  }
-  if (punctuation.includes(text.charAt(start))) return end;
-  while (end < text.length && !/[\s{}[\],:"]/.test(text.charAt(end))) end += 1;
-  return end;
-}
-
-function skipSpace(text: string, start: number): number {
-  let end = start;
-  while (' \t\r\n'.includes(text[end] ?? '-')) end += 1;
-  return end;
 }

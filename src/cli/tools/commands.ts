@@ -1,10 +1,8 @@
-import { Argument, type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { type OptionName, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
+import type { OptionName } from '../../core/config/config.ts';
 import { duration } from '../../core/config/kinds.ts';
-import { printAndExit } from '../exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from '../options.ts';
-import { type Shell, shells } from './completion.ts';
 import type { RemoteOptions } from './remote.ts';
 
 const milliseconds = duration(1);
@@ -111,34 +109,10 @@ Examples:
   tandem diff https://api.example.org/rpc ./procedures.ts --json
 `;
 
-const topExamples = `
-The server shows its figures at /metrics, on the port of the calls or on that of --metrics-port; the URL
-may be that of either, with any path. Rates and times are those of the last interval; with --once, and
-where the output is no terminal, they are totals since the start. q or Ctrl-C ends it.
-
-With the URL of a server of NATS it shows the members of services: their states, versions and contracts, the calls that they
-have, how often they have come back to NATS, and who was lost. It needs what a gateway may hear (examples/cluster/nats.conf).
-
-Examples:
-  tandem top http://127.0.0.1:8000
-  tandem top 127.0.0.1:9100 --interval 500ms
-  tandem top http://127.0.0.1:8000 --once
-  tandem top nats://127.0.0.1:4222 --service shop
-`;
-
 const initExamples = `
 Examples:
   tandem init my-service
   tandem init            # into this folder
-  tandem init --add      # to the project in this folder: a dependency, two scripts, a module
-  tandem init --add --module src/rpc.mts
-`;
-
-const completionExamples = `
-Examples:
-  source <(tandem completion bash)                  # in ~/.bashrc
-  source <(tandem completion zsh)                   # in ~/.zshrc, after compinit
-  tandem completion fish > ~/.config/fish/completions/tandem.fish
 `;
 
 // The code of a command is loaded when the command runs: help and version need none of it.
@@ -220,15 +194,12 @@ export function addCall(program: Command): void {
   const command = program
     .command('call')
     .summary('call a procedure')
-    .description('Calls one procedure of a JSON-RPC 2.0 server over HTTP, or over WebSocket.')
-    .argument('<url>', 'of the JSON-RPC path: http, https, ws or wss')
+    .description('Calls one procedure of a JSON-RPC 2.0 server over HTTP.')
+    .argument('<url>', 'of the JSON-RPC path: http or https')
     .argument('<method>', "the procedure's full name")
     .argument('[params...]', 'JSON, bare strings, or - for stdin')
     .option('-n, --notify', 'send it as a notification: nothing comes back')
-    .option(
-      '--sse',
-      'read a stream over http: each value is a line, then the result; Ctrl+C ends it',
-    )
+    .option('--sse', 'read a stream: each value is a line, then the result; Ctrl+C ends it')
     .addHelpText('after', callExamples);
   type Flags = RemoteFlags & { readonly notify?: true; readonly sse?: true };
   addRemoteOptions(command).action(
@@ -255,51 +226,6 @@ export function addList(program: Command): void {
   });
 }
 
-/** How to log in to NATS, and whom to watch there. */
-const natsNames: readonly OptionName[] = [
-  'natsCreds',
-  'natsNkey',
-  'natsCa',
-  'natsCert',
-  'natsKey',
-  'service',
-  'memberSilentMs',
-  'memberHungMs',
-];
-
-function parseTopInterval(text: string): number {
-  const ms = parseDuration(text);
-  if (ms < 250) throw new InvalidArgumentError('Expected at least 250ms.');
-  return ms;
-}
-
-export function addTop(program: Command): void {
-  const command = program
-    .command('top')
-    .summary('watch the figures of a server, or the members of a cluster')
-    .description(
-      'Shows calls, times, workers and memory of a running server, from its metrics, as they change.',
-    )
-    .argument('<url>', 'of the server, or of a server of NATS')
-    .option('--once', 'print the figures once, as text')
-    .option('--interval <time>', 'how often to look (default: 2s)', parseTopInterval)
-    .configureHelp({ formatItem })
-    .addHelpText('after', topExamples);
-  type Flags = RemoteFlags & { readonly once?: true; readonly interval?: number };
-  addConfigOptions(addRemoteOptions(command), natsNames).action(
-    async (url: string, flags: Flags) => {
-      const { once = false, interval: intervalMs = 2000 } = flags;
-      if (/^(?:nats|tls):\/\//i.test(url)) {
-        const given = { ...optionsFromFlags(givenFlags(command)), nats: url };
-        const { topOfCluster } = await import('./top/cluster.ts');
-        await topOfCluster(resolveConfig(given, process.env), { once, intervalMs });
-      }
-      const { topOfServer } = await import('./top/server.ts');
-      await topOfServer(url, remoteOptions(flags), { once, intervalMs });
-    },
-  );
-}
-
 export function addInit(program: Command, version: string): void {
   program
     .command('init')
@@ -308,33 +234,15 @@ export function addInit(program: Command, version: string): void {
       'Writes a project: procedures, a typed client, a test, scripts. Needs no network, and overwrites nothing.',
     )
     .argument('[dir]', 'the folder, made where it does not exist', '.')
-    .option(
-      '--add',
-      'add a dependency, two scripts and a module to the project that is there; change nothing else',
-    )
-    .option('--module <file>', 'with --add: the module to write (default: procedures, in src)')
+    .addOption(new Option('--add').hideHelp())
     .addHelpText('after', initExamples)
-    .action(async (folder: string, flags: { readonly add?: true; readonly module?: string }) => {
+    .action(async (folder: string, flags: { readonly add?: true }) => {
       if (flags.add) {
-        const { addTo } = await import('./init-add.ts');
-        await addTo(folder, version, flags.module);
-        return;
+        throw new StartupError(
+          'tandem init --add is gone: run npm install tandem-rpc, and see "In a project that exists" of docs/codegen.md',
+        );
       }
-      if (flags.module !== undefined) throw new StartupError('--module needs --add');
       const { init } = await import('./init.ts');
       await init(folder, version);
-    });
-}
-
-export function addCompletion(program: Command): void {
-  program
-    .command('completion')
-    .summary('print a script for shell completion')
-    .description('Prints a script that completes commands, options and the procedures of a server.')
-    .addArgument(new Argument('<shell>', 'which shell').choices(shells))
-    .addHelpText('after', completionExamples)
-    .action(async (shell: Shell) => {
-      const { completionScript } = await import('./completion.ts');
-      await printAndExit(completionScript(program, shell));
     });
 }

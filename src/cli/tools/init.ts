@@ -21,10 +21,8 @@ export async function init(folder: string, version: string): Promise<void> {
   const files = await readTemplates({ name: packageName(target), source });
   const taken = files.find(({ path }) => existsSync(join(target, path)));
   if (taken !== undefined) {
-    const isProject = existsSync(join(target, 'package.json'));
-    const other = isProject ? ', or add to the project that is there: tandem init --add' : '';
     throw new StartupError(
-      `${join(folder, taken.path)} exists already, and nothing was written; choose another folder${other}`,
+      `${join(folder, taken.path)} exists already, and nothing was written; choose another folder`,
     );
   }
   await mkdir(target, { recursive: true });
@@ -85,7 +83,7 @@ function report(target: string, files: readonly TemplateFile[]): string {
  * What a project in `target` has to depend on to get the copy of this package that runs now: the tarball or folder
  * that the package was installed from, if npm has noted one, else its version on the registry.
  */
-export function installSource(version: string, target: string): string {
+function installSource(version: string, target: string): string {
   const own = resolve(fileURLToPath(packageFolder));
   const modules = dirname(own);
   // A clone, or a package that was linked.

@@ -22,7 +22,7 @@ const maxBytes = 64 * 1024 * 1024;
 type Init = Parameters<Fetch>[1];
 
 /** fetch for servers that are not trusted: redirects are not followed, and the length of a body is limited. */
-export async function limitedFetch(
+async function limitedFetch(
   url: string,
   init: Pick<Init, 'headers' | 'signal'> & { readonly method: string; readonly body?: string },
 ): Promise<Pick<Response, 'status' | 'headers' | 'text'>> {
@@ -134,7 +134,7 @@ export async function fetchDocument(
 }
 
 /** Node's fetch says only "fetch failed". Its cause says what failed. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;

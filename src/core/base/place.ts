@@ -1,6 +1,6 @@
 /**
- * Where a call runs, as the executor there names itself. The name is what metrics, access log, spans, `stats()` and
- * `tandem top` show, so it is short, lower case and never changes.
+ * Where a call runs, as the executor there names itself. The name is what metrics, access log, spans and
+ * `stats()` show, so it is short, lower case and never changes.
  *
  * Open: an executor brings a name of its own, and whoever is told of calls takes any.
  */

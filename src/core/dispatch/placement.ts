@@ -1,7 +1,7 @@
 import { inlinePlace, type Place, placeOfGroup, remotePlace, workerPlace } from '../base/place.ts';
 import type { Placement, Procedure } from '../procedures/types.ts';
 
-/** Why a procedure runs where it does, as one of few words: a label of /metrics, and a column of `tandem top`. */
+/** Why a procedure runs where it does, as one of few words: a label of /metrics. */
 export type PlacementCause =
   | 'declared'
   | 'asynchronous'

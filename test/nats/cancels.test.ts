@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { clockMs } from '../../src/core/base/clock.ts';
 import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { defaultRetention } from '../../src/extras/nats/member/member-options.ts';
 import {
   acknowledgementText,
   FrameText,
@@ -251,6 +252,39 @@ describe('parts of a large reply that does not come whole', () => {
     rig.toMembers.become('reconnected');
     assert.equal(saidBy(await rig.until(ended)), -32002);
     assert.equal(gatheredBytes(), 0);
+  });
+});
+
+describe('a member with many bytes of replies for a gateway', () => {
+  const retention = { ...defaultRetention, bytes: 1_000_000 };
+
+  test('loses none while the gateway is within reach, and begins no call until it has taken some', async (t) => {
+    const rig = await Rig.open(t, { member: { retention } });
+    rig.handle = async (key) => key.repeat(100_000);
+    const first = Array.from({ length: 30 }, () => rig.execute(rig.call('a')));
+    const replies = (await rig.until(Promise.all(first))).map(saidBy);
+    assert.deepEqual(replies, Array(30).fill('a'.repeat(100_000)));
+    rig.bus.mayDeliver = (subject) => !subject.startsWith('s.g.');
+    const unread = Array.from({ length: 30 }, () => rig.execute(rig.call('b')));
+    for (let i = 0; i < 100; i++) await rig.turn();
+    const begun = rig.runs.length;
+    const scope = new RequestScope({});
+    const left = rig.execute(rig.call('left', { scope }));
+    const late = rig.execute(rig.call('late'));
+    for (let i = 0; i < 100; i++) await rig.turn();
+    assert.equal(rig.runs.length, begun);
+    scope.cancel();
+    rig.bus.mayDeliver = () => true;
+    rig.remotes[0]?.channel.interrupt();
+    assert.equal(saidBy(await rig.until(left)), -32003);
+    assert.deepEqual(
+      (await rig.until(Promise.all(unread))).map(saidBy),
+      Array(30).fill('b'.repeat(100_000)),
+    );
+    assert.equal(saidBy(await rig.until(late)), 'late'.repeat(100_000));
+    assert.equal(rig.runs.includes('left'), false);
+    assert.equal(rig.pool.counters.lost, 0);
+    assert.equal(rig.members[0]?.options.service.bodyMemory.stats().inUse, 0);
   });
 });
 

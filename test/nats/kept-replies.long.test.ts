@@ -22,6 +22,7 @@ class Parted {
   readonly retention: Patience;
   /** Gateways that the member knows, as it told last. */
   gateways = 0;
+  beats = 0;
   /** Texts of the calls that ran, and what lets each go. */
   readonly held: readonly (readonly [string, () => void])[];
 
@@ -55,6 +56,7 @@ class Parted {
     const parted = new Parted(line, front, retention, held);
     connection.subscribe('tandem.hb', ({ data }) => {
       parted.gateways = parseHeartbeat(data).gateways;
+      parted.beats++;
     });
     const service = new Dispatcher({ ...patience, router, logLevel: 'silent' });
     t.after(() => service.close(0));
@@ -119,7 +121,7 @@ describeNats('replies that wait for a gateway', () => {
     assert.equal((await next).result, 'next'.repeat(100));
   });
 
-  test('are given up beyond a number of bytes, the oldest first', async (t) => {
+  test('are given up beyond a number of bytes once it is out of reach, the oldest first', async (t) => {
     const [count, bytes] = [20, 4000];
     const parted = await Parted.start(t, bytes);
     const calls = await parted.callAndCut(count);
@@ -128,6 +130,10 @@ describeNats('replies that wait for a gateway', () => {
       // A message for each: those of one turn share one.
       for (let i = 0; i < 5; i++) await nextTurn();
     }
+    parted.retention.goneMs = 0;
+    const { beats } = parted;
+    // The server is asked at a heartbeat, and its answer comes before the second heartbeat after that.
+    await until(() => parted.beats > beats + 3);
     parted.line.mend();
     const answers = await Promise.all(calls);
     const kept = answers.filter(({ error }) => error === undefined);

@@ -13,6 +13,7 @@ import {
   type RemotePoolOptions,
 } from '../../../src/extras/nats/gateway/remote-pool.ts';
 import type { Member } from '../../../src/extras/nats/member/member.ts';
+import type { MemberOptions } from '../../../src/extras/nats/member/member-options.ts';
 import { Subjects } from '../../../src/extras/nats/subjects.ts';
 import { patience } from '../../patience.ts';
 import { describedBy, longMs, memberOf, poolOptions, streamsOf } from '../parts.ts';
@@ -23,6 +24,7 @@ export interface RigOptions {
   readonly members?: readonly (readonly string[])[];
   readonly maxPayload?: number;
   readonly pool?: Partial<RemotePoolOptions>;
+  readonly member?: Partial<MemberOptions>;
 }
 
 /** What a member does with a call. */
@@ -46,7 +48,7 @@ export class Rig {
   static async open(t: TestContext, options: RigOptions = {}): Promise<Rig> {
     const rig = new Rig(options);
     t.after(() => rig.close());
-    for (const names of options.members ?? [['run']]) await rig.#addMember(names);
+    for (const names of options.members ?? [['run']]) await rig.#addMember(names, options.member);
     while (!rig.remotes.every(({ channel }) => channel.isOpen)) await rig.turn();
     return rig;
   }
@@ -105,7 +107,10 @@ export class Rig {
     for (const close of this.#closers) await close();
   }
 
-  async #addMember(names: readonly string[]): Promise<void> {
+  async #addMember(
+    names: readonly string[],
+    more: Partial<MemberOptions> | undefined,
+  ): Promise<void> {
     const place = this.remotes.length;
     const router = new Router();
     const params = Type.Object({ key: Type.String(), text: Type.String() });
@@ -127,7 +132,7 @@ export class Rig {
     });
     await service.ready();
     const id = `m${place}`;
-    const member = memberOf(this.toGateway, service, id, Buffer.from('[]'));
+    const member = memberOf(this.toGateway, service, id, Buffer.from('[]'), more);
     this.members.push(member);
     this.#closers.push(async () => {
       member.close();

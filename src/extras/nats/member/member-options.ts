@@ -16,7 +16,7 @@ export const defaultRetention = {
   goneMs: 3000,
   /** After so long what is kept for it is dropped, milliseconds. */
   forgottenMs: 30_000,
-  /** Most bytes of replies that are kept for one gateway. */
+  /** Above so many bytes of replies that wait for one gateway its calls begin later; if it is out of reach, the oldest replies are dropped. */
   bytes: 32 * 1024 ** 2,
 };
 export type Retention = Readonly<typeof defaultRetention>;

@@ -132,7 +132,7 @@ export class Member {
     const now = clockMs();
     const remote = this.#remoteFor(message, now);
     if (remote === undefined) return;
-    remote.heardAt = now;
+    remote.onHeard(now);
     if (message.kind === 'sync') remote.onSync(message.request);
     else if (message.kind === 'acknowledgement') remote.onAcknowledgement(message);
     else if (message.kind === 'part') {
@@ -229,7 +229,9 @@ export class Member {
     const { goneMs, forgottenMs } = this.options.retention;
     for (const remote of this.#gateways.values()) {
       const limitMs = remote.isDone ? forgottenMs : goneMs;
-      if (this.#silenceOf(remote, now) > limitMs) this.#askIfSilent();
+      if (this.#silenceOf(remote, now) <= limitMs) continue;
+      if (this.options.connection.connected) this.#askIfSilent();
+      else remote.onOutOfReach();
     }
   }
 
@@ -243,7 +245,10 @@ export class Member {
     const { goneMs, forgottenMs } = this.options.retention;
     for (const [gateway, remote] of this.#gateways) {
       const silentMs = this.#silenceOf(remote, now);
-      if (silentMs > goneMs) remote.cancelAll();
+      if (silentMs > goneMs) {
+        remote.cancelAll();
+        remote.onOutOfReach();
+      }
       if (silentMs > forgottenMs) this.#gateways.delete(gateway);
     }
   }

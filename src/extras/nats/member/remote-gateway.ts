@@ -83,6 +83,9 @@ export class RemoteGateway {
   #next = 0;
   #unflushed = 0;
   #isFlushing = false;
+  /** Calls that begin when fewer bytes of replies wait, in their order. */
+  readonly #held = new Set<ReceivedCall>();
+  #isOutOfReach = false;
 
   /** @param session see {@link MemberSession} */
   constructor(gateway: string, request: SyncRequest, session: number, member: MemberParts) {
@@ -99,6 +102,7 @@ export class RemoteGateway {
 
   onSync(request: SyncRequest): void {
     const answer = this.session.onSync(request);
+    this.#runHeld();
     if (answer === undefined) return;
     // Whatever has come of a call that has not arrived whole is sent again.
     this.#dropBodies();
@@ -116,8 +120,11 @@ export class RemoteGateway {
     // The last one first: see #lastFirst.
     for (const ticket of cancelled.toReversed()) {
       this.#dropBody(ticket);
-      this.#calls.get(ticket)?.cancel();
+      const received = this.#calls.get(ticket);
+      received?.cancel();
+      if (received !== undefined) this.#endHeld(received);
     }
+    this.#runHeld();
     for (let at = 0; at + 3 <= granted.length; at += 3) {
       const received = this.#calls.get(granted[at] as number);
       received?.grant(granted[at + 1] as number, granted[at + 2] as number);
@@ -182,13 +189,31 @@ export class RemoteGateway {
   /** The gateway has gone: nobody waits for its calls. */
   cancelAll(): void {
     this.#dropBodies();
-    for (const received of this.#lastFirst()) received.cancel();
+    for (const received of this.#lastFirst()) {
+      received.cancel();
+      this.#endHeld(received);
+    }
+  }
+
+  /** Something came from it. */
+  onHeard(now: number): void {
+    this.heardAt = now;
+    this.#isOutOfReach = false;
+  }
+
+  /** Nothing came from it for long: from now on only some of its replies are kept. */
+  onOutOfReach(): void {
+    this.#isOutOfReach = true;
+    this.#shrink();
   }
 
   /** The member ends: what runs is aborted, what has not begun is given back, and another member is to run it. */
   leave(): void {
     this.#dropBodies();
-    for (const { scope } of this.#lastFirst()) scope.cancel();
+    for (const received of this.#lastFirst()) {
+      received.scope.cancel();
+      this.#endHeld(received);
+    }
   }
 
   /** @returns whether there is something to look at */
@@ -201,6 +226,7 @@ export class RemoteGateway {
   /** Whether a frame is taken; one that does not come in its turn shows that another is missing. */
   #takes(mark: FrameMark, bytes: number): boolean {
     const status = this.session.onFrame(mark);
+    this.#runHeld();
     if (status === 'gap') this.#publish(gapText);
     if (status !== 'taken') return false;
     this.#untoldBytes += bytes;
@@ -253,8 +279,27 @@ export class RemoteGateway {
 
   #run(received: ReceivedCall | undefined): void {
     if (received === undefined) return;
-    if (received.refusal === undefined) received.run(this.#member.options.service);
-    else received.giveBack(received.refusal);
+    if (received.refusal !== undefined) received.giveBack(received.refusal);
+    else if (this.#isFull && !received.scope.cancelled) this.#held.add(received);
+    else received.run(this.#member.options.service);
+  }
+
+  /** Whether so many replies wait for the gateway that it gets no more for now. */
+  get #isFull(): boolean {
+    return this.session.keptBytes > this.#member.options.retention.bytes;
+  }
+
+  #runHeld(): void {
+    for (const received of this.#held) {
+      if (this.#isFull) return;
+      this.#held.delete(received);
+      received.run(this.#member.options.service);
+    }
+  }
+
+  /** Answers a call that was cancelled before it began. */
+  #endHeld(received: ReceivedCall): void {
+    if (this.#held.delete(received)) received.run(this.#member.options.service);
   }
 
   #tell(): void {
@@ -341,11 +386,13 @@ export class RemoteGateway {
   }
 
   #keep(tickets: readonly number[], make: (mark: ReplyMark) => Uint8Array): void {
-    const { bytes } = this.#member.options.retention;
     this.session.keep(tickets, (n) => make(this.#mark(n)));
-    if (this.session.keptBytes <= bytes) return;
+    if (this.#isOutOfReach) this.#shrink();
+  }
+
+  #shrink(): void {
     const outcome = { kind: ReplyKind.lost, code: 0, runUs: 0, body: '' };
-    this.session.shrink(bytes, (n, lost) => {
+    this.session.shrink(this.#member.options.retention.bytes, (n, lost) => {
       const replies = lost.map((ticket) => ({ ticket, ...outcome }));
       return repliesMessage(this.#mark(n), replies);
     });

@@ -1,4 +1,5 @@
 import { escapeControls } from '../core/base/escape.ts';
+import { stackOf } from '../core/base/message-of.ts';
 import { StartupError } from '../core/base/startup-error.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { codeOf } from '../server/http/edge/http-server.ts';
@@ -34,12 +35,10 @@ export function printFailure(message: string): void {
 export function failureOf(error: unknown): StartFailure {
   const message = failureMessage(error);
   if (!(error instanceof Error)) return { message, stack: undefined };
-  const { stack, cause } = error;
-  const stacks = cause instanceof Error ? `${stack}\ncaused by: ${cause.stack}` : stack;
   return {
     message,
     code: 'code' in error ? codeOf(error) : undefined,
-    stack: process.env.TANDEM_DEBUG === '1' ? stacks : undefined,
+    stack: process.env.TANDEM_DEBUG === '1' ? stackOf(error) : undefined,
   };
 }
 

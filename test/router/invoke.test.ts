@@ -58,6 +58,22 @@ const thrown: [string, unknown, RegExp][] = [
     new Error('outer', { cause: new Error('inner') }),
     /outer[\s\S]*caused by: Error: inner/,
   ],
+  [
+    'an AggregateError: the errors in it, their codes and causes',
+    Object.assign(
+      new AggregateError([
+        Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' }),
+        new Error('second', { cause: new Error('third') }),
+      ]),
+      { code: 'ECONNREFUSED' },
+    ),
+    /AggregateError \[ECONNREFUSED\]\n[\s\S]*caused by: Error: no route \[EHOSTUNREACH\]\n[\s\S]*caused by: Error: second\n[\s\S]*caused by: Error: third/,
+  ],
+  [
+    'an AggregateError of very many errors',
+    new AggregateError(Array.from({ length: 1000 }, (_, i) => new Error(`number ${i}`))),
+    /^AggregateError(?![\s\S]*number 5)/,
+  ],
   ['an Error that is its own cause', cyclicCause, /first/],
   ['null', null, /no Error: null/],
   ['undefined', undefined, /no Error: undefined/],

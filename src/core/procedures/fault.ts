@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { stackOf } from '../base/message-of.ts';
 import { ProcessExit } from '../base/thread-role.ts';
 import { isObject } from '../protocol/body.ts';
 import { ErrorCode, RpcError, repeatedCodes } from '../protocol/errors.ts';
@@ -169,13 +170,11 @@ export function shortly(error: unknown): string {
 
 const maxMessage = 1000;
 const maxDetail = 10_000;
-const maxCauses = 5;
 
 /** Describes anything that can be thrown, for the log. Never throws, even if a getter of the object does. */
 export function describe(error: unknown): string {
   try {
-    const text =
-      error instanceof Error ? withCauses(error) : `thrown, and no Error: ${shown(error)}`;
+    const text = error instanceof Error ? stackOf(error) : `thrown, and no Error: ${shown(error)}`;
     return text.length > maxDetail ? `${text.slice(0, maxDetail)}…` : text;
   } catch {
     return 'thrown, and it cannot be described: reading it throws';
@@ -184,15 +183,4 @@ export function describe(error: unknown): string {
 
 function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string | symbol);
-}
-
-/** The stacks of an error and of its causes. Only the first few: two errors can be each other's cause. */
-function withCauses(error: Error): string {
-  const texts: string[] = [];
-  let next: unknown = error;
-  while (next instanceof Error && texts.length <= maxCauses) {
-    texts.push(String(next.stack ?? next));
-    next = next.cause;
-  }
-  return texts.join('\ncaused by: ');
 }

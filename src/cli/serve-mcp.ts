@@ -72,7 +72,7 @@ export async function serveMcp(
     if (stopping.aborted) return;
     throw error;
   }
-  await server.warnOfNoTools(log);
+  await server.warnOfTools(log);
   if (config.watch) await watchModules(dispatcher, log);
   const tools = (await server.catalogue())?.size ?? 0;
   log.info({ event: 'ready', tools }, 'ready for an agent on stdin');

@@ -88,6 +88,27 @@ describe('tools', () => {
     assert.match(error?.message ?? '', /^Unknown tool: math\.secret/);
   });
 
+  test('with params whose names hosts refuse are named by a line at the start', async (t) => {
+    const router = new Router();
+    const params = Type.Object({
+      $top: Type.Optional(Type.Number()),
+      'page size': Type.Optional(Type.Number()),
+      straße: Type.Optional(Type.String()),
+      ['x'.repeat(65)]: Type.Optional(Type.String()),
+      'a.b-C_9': Type.Optional(Type.String()),
+    });
+    router.rpc({ name: 'list.all', params }, () => 1);
+    router.rpc({ name: 'hidden', params, tool: false }, () => 1);
+    const stage = await serving(t, router);
+    const warnings = stage.lines.filter(({ fields }) => fields.event === 'mcp-tools');
+    assert.deepEqual(
+      warnings.map(({ message }) =>
+        /^tool (\S+): hosts refuse the param "(.*?)"/.exec(message)?.slice(1),
+      ),
+      ['$top', 'page size', 'straße', 'x'.repeat(65)].map((key) => ['list_all', key]),
+    );
+  });
+
   test('say of their effects what is declared, and nothing else', async (t) => {
     const router = new Router();
     router.rpc({ name: 'a', effects: { destructive: true, idempotent: false } }, () => 1);

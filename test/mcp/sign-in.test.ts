@@ -141,12 +141,19 @@ for (const transport of ['uws', 'node'] as const) {
       const { error, id } = replied(await send(stage, bodies[0]?.[1] ?? '', 'Bearer notes:read'));
       assert.deepEqual([id, error?.code, error?.data], [7, -32600, { missing: ['notes:write'] }]);
       assert.equal(error?.message, 'Insufficient scope: sign in for notes:write');
-      // Otherwise scopes are not looked at.
-      const enough = ['notes:write,other,notes:read', 'none', 'mixed', 'text'];
-      for (const given of enough) {
+      const enough = await send(stage, legacy('ping'), 'Bearer notes:write,other,notes:read');
+      assert.equal(enough.status, 200);
+    });
+
+    test('auth without a list of texts named scopes is a 403 with mcpScopes', async (t) => {
+      const stage = await start(t);
+      for (const given of ['none', 'mixed', 'text']) {
         const response = await send(stage, legacy('ping'), `Bearer ${given}`);
-        assert.equal(response.status, 200, given);
+        assert.equal(response.status, 403, given);
       }
+      const lines = stage.lines.filter(({ fields }) => fields.event === 'mcp-sign-in');
+      assert.equal(lines.length, 1);
+      assert.match(lines[0]?.message ?? '', /no list of texts named scopes/);
     });
 
     test('calls of the other path are not held to mcpScopes', async (t) => {

@@ -614,7 +614,7 @@ export const table = {
     kind: scopes(),
     fallback: Object.freeze([]),
     about:
-      'Scopes that agents ask for when they sign in; a caller whose auth.scopes is a list without one of them gets a 403; repeatable',
+      'Scopes that agents ask for when they sign in; a caller whose auth.scopes is no list with all of them gets a 403; repeatable',
     reason: 'authorize decides for each procedure; these are what every agent needs',
   }),
   httpPath: protocolOption({

@@ -32,12 +32,18 @@ export class Catalogue {
   readonly #pages = new Map<string, Promise<Page>>();
   /** The patterns that name no procedure. */
   readonly unmatched: readonly string[];
+  /** Tools, and their params whose names hosts refuse. */
+  readonly refusedKeys: readonly (readonly [tool: string, key: string])[];
 
   private constructor(tools: readonly Tool[], unmatched: readonly string[]) {
     this.#tools = tools;
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
     this.#byProcedure = new Map(tools.map((tool) => [tool.procedure.name, tool]));
     this.unmatched = unmatched;
+    this.refusedKeys = tools.flatMap(({ name, procedure }) => {
+      const keys = Object.keys(procedure.params?.properties ?? {});
+      return keys.filter((key) => !hostKey.test(key)).map((key) => [name, key] as const);
+    });
   }
 
   /** @param patterns of the procedures that are offered; empty: all */
@@ -108,6 +114,9 @@ export class Catalogue {
     return { text: texts.join(','), nextCursor };
   }
 }
+
+/** What the API of Anthropic takes as the name of a param: one other name, and it refuses the whole request of a host. */
+const hostKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 function startOf(cursor: string): number | undefined {
   const start = /^[1-9]\d{0,8}$/.test(cursor) ? Number(cursor) : Number.NaN;

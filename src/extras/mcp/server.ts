@@ -61,6 +61,8 @@ export class McpServer {
   readonly #styles: Readonly<Record<Era, ResultStyle>>;
   /** What each caller that has signed in must have signed in for. */
   readonly #scopes: readonly string[];
+  #hasToldOfScopes = false;
+  #log: Log | undefined;
 
   constructor(dispatcher: Dispatcher) {
     const { config } = dispatcher;
@@ -83,11 +85,18 @@ export class McpServer {
     return this.#tools.catalogue();
   }
 
-  /** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
-  async warnOfNoTools(log: Log): Promise<void> {
-    const unmatched = (await this.catalogue())?.unmatched ?? [];
-    for (const pattern of unmatched) {
+  /** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip, and which tools hosts refuse. */
+  async warnOfTools(log: Log): Promise<void> {
+    this.#log = log;
+    const catalogue = await this.catalogue();
+    for (const pattern of catalogue?.unmatched ?? []) {
       log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
+    }
+    for (const [tool, key] of catalogue?.refusedKeys ?? []) {
+      log.warn(
+        { event: 'mcp-tools' },
+        `tool ${tool}: hosts refuse the param ${JSON.stringify(key)}, and all tools with it: name it by 1 to 64 of a-z A-Z 0-9 _ . -, or set tool: false`,
+      );
     }
   }
 
@@ -162,10 +171,23 @@ export class McpServer {
       // The scope knows who calls by now: the service must not wait for it again.
       scope.verdict = undefined;
       if (refused !== undefined) return refusedFault(id, refused);
-      const missing = missingScopes(this.#scopes, scope.authText);
+      const missing = this.#missingScopes(scope);
       return missing.length === 0 ? goOn() : scopeFault(id, missing);
     };
     return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+  }
+
+  #missingScopes({ authText }: RequestScope): readonly string[] {
+    if (this.#scopes.length === 0) return [];
+    const scopes = scopesOf(authText);
+    if (scopes === undefined && !this.#hasToldOfScopes) {
+      this.#hasToldOfScopes = true;
+      this.#log?.warn(
+        { event: 'mcp-sign-in' },
+        'mcpScopes: a caller is refused, since what authenticate returned has no list of texts named scopes: return one, or leave mcpScopes out',
+      );
+    }
+    return this.#scopes.filter((one) => scopes?.includes(one) !== true);
   }
 
   #answer(asked: Asked): Answered {
@@ -266,18 +288,17 @@ export class McpServer {
 }
 
 /**
- * The scopes that a caller lacks. Nothing is known of a caller whose `auth` has no list of texts named `scopes`: `authorize` decides
- * by whatever else it has.
+ * The list of texts named `scopes` of a caller; undefined: there is none.
  *
  * @param authText JSON text of `context.auth`
  */
-function missingScopes(wanted: readonly string[], authText: string | undefined): readonly string[] {
-  if (wanted.length === 0 || authText === undefined) return [];
-  const auth: unknown = JSON.parse(authText);
-  if (!isObject(auth) || !Array.isArray(auth.scopes)) return [];
+function scopesOf(authText: string | undefined): readonly string[] | undefined {
+  const auth: unknown = authText === undefined ? undefined : JSON.parse(authText);
+  if (!isObject(auth) || !Array.isArray(auth.scopes)) return undefined;
   const scopes: readonly unknown[] = auth.scopes;
-  if (!scopes.every((one) => typeof one === 'string')) return [];
-  return wanted.filter((one) => !scopes.includes(one));
+  return scopes.filter((one) => typeof one === 'string').length === scopes.length
+    ? (scopes as readonly string[])
+    : undefined;
 }
 
 /** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */

@@ -85,7 +85,7 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boole
   return {
     served: { path, facade: new McpEndpoint(path, server, http, signIn), metadata: signIn },
     check: async (log: Log) => {
-      await server.warnOfNoTools(log);
+      await server.warnOfTools(log);
       if (signIn !== undefined && !asksWho) log.warn({ event: 'mcp-sign-in' }, asksNobody);
     },
   };

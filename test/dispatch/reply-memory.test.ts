@@ -32,6 +32,17 @@ describe('the memory for replies', () => {
     assert.deepEqual(memory.stats(), { waiting: 80, limit: 100, cut: 1 });
   });
 
+  test('the key of each waiting reply is computed once, however many come above the limit', () => {
+    let asked = 0;
+    const counted = { ...callers, keyOf: (scope: RequestScope) => `${++asked} ${scope.callerKey}` };
+    const memory = new ReplyMemory(1000, counted);
+    for (let i = 0; i < 300; i++) {
+      memory.add({ scope: new RequestScope(), bytes: 10, pace: i, cut: () => {} });
+    }
+    assert.ok(memory.cut > 100);
+    assert.ok(asked <= 300, `${asked} keys`);
+  });
+
   test('of equal callers the slowest one is cut', () => {
     const { cut, add } = world(100);
     for (const [key, pace] of [

@@ -33,6 +33,8 @@ export class ReplyMemory {
   #bytes = 0;
   readonly #waiting = new Set<WaitingReply>();
   readonly #callers: Callers<RequestScope>;
+  /** Of the replies whose callers were asked for: a key may cost a hash, or a function of the operator's. */
+  readonly #keys = new WeakMap<WaitingReply, string>();
 
   /** @param limit bytes, at least the size of the largest reply */
   constructor(limit: number, callers: Callers<RequestScope> = oneCaller) {
@@ -97,7 +99,11 @@ export class ReplyMemory {
     return new Set(above.map(([key]) => key));
   }
 
-  #keyOf({ scope }: WaitingReply): string {
-    return scope === undefined ? '' : this.#callers.keyOf(scope);
+  #keyOf(reply: WaitingReply): string {
+    const known = this.#keys.get(reply);
+    if (known !== undefined) return known;
+    const key = reply.scope === undefined ? '' : this.#callers.keyOf(reply.scope);
+    this.#keys.set(reply, key);
+    return key;
   }
 }

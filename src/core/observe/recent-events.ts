@@ -39,9 +39,9 @@ const shown = [
 export class RecentEvents {
   readonly #events: RecentEvent[] = [];
 
-  /** The oldest first. */
+  /** A copy, the oldest first. */
   get list(): readonly RecentEvent[] {
-    return this.#events;
+    return [...this.#events];
   }
 
   /** @returns a log that writes to `log`, at whatever level that is, and keeps what happens to the service here */

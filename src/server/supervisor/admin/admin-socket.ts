@@ -136,8 +136,6 @@ async function* linesOf(
   }
 }
 
-const never = new AbortController().signal;
-
 /** Changes the log level of a service for a while. */
 class LevelSwitch {
   readonly #log: OwnLog;
@@ -166,7 +164,9 @@ class LevelSwitch {
     const level = this.#usual;
     this.#log.setLevel(level);
     this.#log.always({ event: 'log-level', logLevel: level }, `the log level is ${level} again`);
-    for await (const _ of this.#ask({ order: 'log-level', level, forMs: 0 }, never));
+    // Its own signal: those who listen to it stay for as long as it does.
+    const { signal } = new AbortController();
+    for await (const _ of this.#ask({ order: 'log-level', level, forMs: 0 }, signal));
   }
 }
 

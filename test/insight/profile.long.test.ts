@@ -102,11 +102,11 @@ describe('a profile', () => {
         all,
       );
     const found = procedures.map(({ name }) => name);
-    for (const name of ['direct', 'later', 'f.one or f.two', 'inline', '(no procedure)'])
+    for (const name of ['direct', 'later', 'f.one or f.two', 'inline', '(no known procedure)'])
       assert.ok(found.includes(name), `${name} is not among ${found.join(', ')}`);
     // V8 does not tell who has set a timer.
     const selfOf = (name: string): number => procedures.find((row) => row.name === name)?.self ?? 0;
-    assert.ok(selfOf('callback') < selfOf('(no procedure)') / 2 && !found.includes('f.one'));
+    assert.ok(selfOf('callback') < selfOf('(no known procedure)') / 2 && !found.includes('f.one'));
     const burn = byFunction(tree).find(({ name }) => name === 'burn');
     assert.match(burn?.place ?? '', /^insight\/burning\.[jt]s:\d+$/);
     // The stop at the beginning is nobody's.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { exportSPKI, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose';
+import { CompactSign, exportSPKI, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose';
 import { type JwtAuth, type JwtOptions, jwt } from '../../src/extras/jwt/jwt.ts';
 import { RpcError } from '../../src/index.ts';
 import { seed } from '../seed.ts';
@@ -132,6 +132,17 @@ describe('refused is', () => {
     assert.equal(await scene.refusal(await scene.token({ exp: undefined })), 'claim');
     assert.equal(await scene.refusal(await scene.token({ exp: 'tomorrow' })), 'claim');
     assert.equal(await scene.refusal(await scene.token({ nbf: 'x' })), 'claim');
+  });
+
+  test('a token with exp: 1e999, which JSON.parse reads as Infinity', async (t) => {
+    const scene = await Scene.start(t);
+    const [key] = scene.issuer.keys;
+    assert.ok(key !== undefined);
+    const claims = JSON.stringify({ iss: scene.issuer.url, aud: audience, sub: 'ann', exp: 0 });
+    const token = await new CompactSign(Buffer.from(claims.replace('"exp":0', '"exp":1e999')))
+      .setProtectedHeader({ alg: key.alg, kid: key.kid ?? '' })
+      .sign(key.privateKey);
+    assert.equal(await scene.refusal(token), 'claim');
   });
 
   test('a token of another issuer, or for another audience', async (t) => {

@@ -56,8 +56,11 @@ export interface CallNode {
   readonly children: Map<string, CallNode>;
 }
 
-/** Samples in no handler: of callbacks too, which V8 tells without who has asked for them. */
-const noProcedure = '(no procedure)';
+/**
+ * Samples in no handler that is known: of callbacks too, which V8 tells without who has asked for them, and of handlers that the
+ * compiler has put into their callers.
+ */
+const noProcedure = '(no known procedure)';
 
 /** Names of V8 for what is no code of the program. */
 const notCode = new Set(['(idle)', '(program)', '(garbage collector)']);

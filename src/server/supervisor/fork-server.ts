@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { ChildProcess, fork } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { ownFile } from '../../core/base/package-files.ts';
 
@@ -17,15 +17,24 @@ export const mallocSettings: Readonly<Record<string, string>> = {
 /** The file by which the guard of a server process tells the supervisor: the first one after the channel's. */
 export const guardFile = 4;
 
-/** Starts a process that loads the code of a server, and waits for its order. */
+/**
+ * Starts a process that loads the code of a server, and waits for its order. If the system refuses, the result has no `pid` and
+ * emits `error`. Node throws some refusals (ENOMEM), and emits others (EMFILE).
+ */
 export function forkServer(): ChildProcess {
-  // Modules see the arguments that they see without a supervisor. Two inspectors can't share a port.
-  return fork(ownFile('src/cli/child-main.ts'), process.argv.slice(2), {
-    execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
-    env: { ...mallocSettings, ...process.env },
-    serialization: 'advanced',
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
-  });
+  try {
+    // Modules see the arguments that they see without a supervisor. Two inspectors can't share a port.
+    return fork(ownFile('src/cli/child-main.ts'), process.argv.slice(2), {
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
+      env: { ...mallocSettings, ...process.env },
+      serialization: 'advanced',
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
+    });
+  } catch (error) {
+    const child = new ChildProcess();
+    process.nextTick(() => child.emit('error', error));
+    return child;
+  }
 }
 
 let ahead: ChildProcess | undefined;
@@ -38,6 +47,7 @@ export function forkAhead(): void {
   ahead = forkServer();
   // Whoever takes it starts another one, and reports the error of that one.
   ahead.on('error', () => {});
+  if (ahead.pid === undefined) return;
   ahead.unref();
   ahead.channel?.unref();
   guardOf(ahead)?.unref();
@@ -54,9 +64,9 @@ export function takeAhead(): ChildProcess | undefined {
   return child;
 }
 
-/** What the guard of a server process writes. Procedures can write there, too. */
-export function guardOf(child: ChildProcess): (Readable & RefCounted) | undefined {
-  return child.stdio[guardFile] as (Readable & RefCounted) | undefined;
+/** What the guard of a server process writes. Procedures can write there, too. undefined: the process could not be started. */
+export function guardOf(child: Partial<ChildProcess>): (Readable & RefCounted) | undefined {
+  return child.stdio?.[guardFile] as (Readable & RefCounted) | undefined;
 }
 
 /** A pipe of a child process is a socket, though its type does not say so. */

@@ -146,7 +146,8 @@ export class Supervisor {
 
   #roll(run: () => Promise<void>): Promise<void> {
     const done = this.#rolling.then(() => (this.#isStopping ? undefined : run()));
-    this.#rolling = done;
+    // Whoever asked for it gets the error.
+    this.#rolling = done.catch(() => {});
     return done;
   }
 

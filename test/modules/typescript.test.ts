@@ -208,7 +208,11 @@ function writeMonorepo(folder: ModuleFolder): void {
 }
 
 /** Serves the modules in a process without tsx that was started in the repository's folder; what it wrote. */
-async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Promise<string> {
+async function servedFrom(
+  folder: ModuleFolder,
+  modules: readonly string[],
+  flags: readonly string[] = [],
+): Promise<string> {
   const tree = pathToFileURL(`${await compiledTree()}/`);
   const script = folder.write(
     'serve.mjs',
@@ -222,7 +226,7 @@ async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Pro
      }
      await dispatcher.close();`,
   );
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(process.execPath, [...flags, script], {
     cwd: folder.path,
     env: userEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -249,6 +253,25 @@ test('the paths of the first module, by the tsconfig.json nearest to it, hold in
       'to no file: correct it there, or start with TSX_TSCONFIG_PATH=packages/a/tsconfig.json where another ' +
       "tsconfig.json is the first module's (packages/a/src/procedures.ts:2)\n",
   );
+});
+
+test('workers that load TypeScript get the flags of node, except for those that a thread refuses', async (t) => {
+  const folder = new ModuleFolder(t);
+  const own = 'process.execArgv.filter((flag: string) => !flag.startsWith("data:"))';
+  const module = folder.write('a.ts', routerModule('seven', own));
+  const kept = ['--experimental-websocket', '--no-warnings', '--conditions', 'special'];
+  const refused = ['--max-old-space-size=300', '--title', 'a title', '--expose-gc'];
+  const ofProgram = ['--inspect=0', '--input-type=module'];
+  const output = await servedFrom(folder, [module], [...kept, ...refused]);
+  assert.deepEqual(JSON.parse(output.split(' undefined')[0] ?? '').result, [...kept, '--import']);
+  for (const flag of ofProgram) {
+    process.execArgv.push(flag);
+    try {
+      assert.ok(!workerExecArgv([module])?.includes(flag));
+    } finally {
+      process.execArgv.pop();
+    }
+  }
 });
 
 test('worker threads are given an --import for TypeScript alone', () => {

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../base/message-of.ts';
 import { ownExtension } from '../base/package-files.ts';
 
 export function isTypeScript(path: string | URL): boolean {
@@ -54,10 +56,6 @@ function projectOf(paths: readonly (string | URL)[]): string | undefined {
   return tsconfigOf(isUrl ? fileURLToPath(first) : first);
 }
 
-/** Flags of this process that a worker thread takes too, with a value behind them. */
-const inherited =
-  /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
-
 /**
  * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
  * passes it on. A thread needs tsx if a module is TypeScript, where this package itself runs from
@@ -79,17 +77,35 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
-/** A worker refuses flags of the whole process (heap sizes, the test runner's): only these go along. */
+/** A worker takes them and then can't start: they are for the process's own program, or a port that two can't share. */
+const ofProgram = /^--(?:input-type|inspect)/;
+
+/** The flags of this process, except for those that a worker refuses (heap sizes and others of the whole process). */
 function inheritedFlags(): string[] {
-  const flags: string[] = [];
-  const { execArgv } = process;
-  for (const [i, flag] of execArgv.entries()) {
-    if (!inherited.test(flag)) continue;
-    const value = flag.includes('=') ? [] : execArgv.slice(i + 1, i + 2);
-    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // registered below
-    flags.push(flag, ...value);
+  const flags: string[][] = [];
+  for (const arg of process.execArgv) {
+    if (arg.startsWith('-')) flags.push([arg]);
+    else flags.at(-1)?.push(arg);
   }
-  return flags;
+  const isTsx = (flag: readonly string[]): boolean =>
+    /^(?:--import|--require|-r|--(?:experimental-)?loader)(?:=|$)/.test(flag[0] ?? '') &&
+    flag.some((text) => /(?:^|[/=])tsx(?:$|\/)/.test(text)); // registered by the caller
+  return withoutRefused(flags.filter((flag) => !isTsx(flag) && !ofProgram.test(flag[0] ?? '')));
+}
+
+/** No version of Node has it. */
+const noFlag = '--no-flag-of-node';
+
+/** Node names what a worker refuses, of V8's flags only if it refuses none of its own. With a wrong flag no thread ever starts. */
+function withoutRefused(flags: readonly (readonly string[])[]): string[] {
+  try {
+    void new Worker('', { eval: true, execArgv: [...flags.flat(), noFlag] });
+  } catch (error) {
+    const refused = messageOf(error).split(/: |, /);
+    const left = flags.filter(([name = '']) => !refused.includes(name));
+    if (left.length < flags.length) return withoutRefused(left);
+  }
+  return flags.flat();
 }
 
 /** The tsconfig.json that TypeScript's own tools take for a file: the nearest above it; undefined: there is none. */

@@ -51,8 +51,7 @@ function remoteOptions({ header = {}, timeout }: RemoteFlags): RemoteOptions {
 
 const sources = `
 A source is the URL of a server (http://127.0.0.1:8000/rpc), a document (a .json file, or -
-for stdin; OpenRPC, introspection, or the OpenAPI document of a service), or a module that exports
-a Router (./procedures.ts).
+for stdin; OpenRPC or introspection), or a module that exports a Router (./procedures.ts).
 `;
 
 const codegenExamples = `${sources}

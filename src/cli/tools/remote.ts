@@ -1,5 +1,4 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
-import { isOpenApi } from '../../client/codegen/openapi.ts';
 import { isObject } from '../../client/codegen/text.ts';
 import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
@@ -138,6 +137,13 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}
+
+/** Whether a document is one of OpenAPI, or of its predecessor Swagger. */
+export function isOpenApi(document: unknown): boolean {
+  return (
+    isObject(document) && ['openapi', 'swagger'].some((name) => typeof document[name] === 'string')
+  );
 }
 
 /** Whether a document is one that this service answers to GET. An empty one counts: nothing tells its kind. */

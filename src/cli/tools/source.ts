@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { assertDepth, isOpenRpc } from '../../client/codegen/document.ts';
-import { isOpenApi, openRpcOfOpenApi } from '../../client/codegen/openapi.ts';
 import { CodegenError } from '../../client/codegen/text.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 
-import { fetchDocument, isRegistry, type RemoteOptions } from './remote.ts';
+import { fetchDocument, isOpenApi, isRegistry, type RemoteOptions } from './remote.ts';
 
 /** What describes the procedures: a server, a file that holds a document, or the module itself. */
 export type SourceKind = 'url' | 'document' | 'module';
@@ -44,7 +43,7 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
 }
 
 /**
- * An OpenRPC document as it is; an introspection document, and a service's OpenAPI document, turned into one.
+ * An OpenRPC document as it is; an introspection document turned into one.
  *
  * @throws StartupError
  */
@@ -53,10 +52,11 @@ export async function toOpenRpc(document: unknown, source: string): Promise<unkn
   const { openRpcOfRegistry } = await import('../../core/procedures/document/openrpc.ts');
   return explained(source, () => {
     assertDepth(document);
-    if (isOpenApi(document)) return openRpcOfOpenApi(document);
     if (isRegistry(document)) return openRpcOfRegistry(document);
     throw new CodegenError(
-      'neither an OpenRPC document, nor an introspection document, nor an OpenAPI document of a service',
+      isOpenApi(document)
+        ? 'an OpenAPI document: use the OpenRPC document of the service (tandem schema <url> --openrpc), or a generator for OpenAPI'
+        : 'neither an OpenRPC document nor an introspection document',
     );
   });
 }

@@ -40,6 +40,37 @@ describeNats('a server that takes small messages only', () => {
   });
 });
 
+describeNats('a stream through a gateway', () => {
+  test('ends with -32004 if a value exceeds maxReplyBytes of the gateway, and the others go on', async (t) => {
+    const server = await NatsServer.start();
+    t.after(() => server.close());
+    const router = new Router();
+    router.rpc({ name: 'grow', params: Type.Object({}) }, async function* () {
+      for (let length = 1; ; length *= 100) yield 'x'.repeat(length);
+    });
+    const nats = { servers: server.url, role: 'member' } as const;
+    const options = { maxReplyBytes: 500_000 };
+    const [, front] = await Promise.all([
+      serve(t, { router, nats }),
+      gateway(t, server.url, options),
+    ]);
+    await untilReady(front.url);
+    for (let i = 0; i < 2; i++) {
+      const request = { jsonrpc: '2.0', method: 'grow', params: {}, id: 1 };
+      const lengths: number[] = [];
+      await assert.rejects(
+        async () => {
+          const stream = front.app.dispatcher.stream(request);
+          for await (const value of stream) lengths.push(String(value).length);
+        },
+        { code: -32004, data: { limit: 500_000 } },
+      );
+      assert.deepEqual(lengths, [1, 100, 10_000]);
+    }
+    assert.equal(front.app.dispatcher.replyMemory.stats().waiting, 0);
+  });
+});
+
 const count = 10_000;
 
 describeNats('ten thousand procedures', () => {

@@ -53,7 +53,7 @@ interface Subject {
 const subjects: readonly Subject[] = [
   {
     name: 'Tandem',
-    args: 'src/cli/main.ts serve examples/media/procedures.ts --port 0 --log-level silent --hooks'
+    args: 'src/cli/main.ts serve examples/media/procedures.ts --port 0 --hooks'
       .split(' ')
       .concat('examples/media/hooks.ts'),
     toSent: (origin, method, params) => ({
@@ -152,16 +152,18 @@ async function measure(
       MEDIA_SECRET: 'secret',
       MEDIA_LIBRARY: join(folder, 'library.db'),
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   try {
     const port = await new Promise<string>((resolve, reject) => {
       let text = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-        const found = /(?:port: |listens on http:\/\/127\.0\.0\.1:)(\d+)/.exec(text)?.[1];
-        if (found !== undefined) resolve(found);
-      });
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+          const found = /(?:port: |listens on http:\/\/127\.0\.0\.1:)(\d+)/.exec(text)?.[1];
+          if (found !== undefined) resolve(found);
+        });
+      }
       child.on('exit', () => reject(new Error(`${name} did not start: ${text}`)));
     });
     const origin = `http://127.0.0.1:${port}`;

@@ -30,7 +30,7 @@ async function portOf(): Promise<number> {
   for await (const line of createInterface(server.stderr)) {
     said.push(line);
     const { event, url } = JSON.parse(line) as { event?: string; url?: string };
-    if (event !== 'ready' || url === undefined) continue;
+    if (event !== 'serving' || url === undefined) continue;
     // Read on, so that its further output does not fill the pipe.
     server.stderr.resume();
     return Number(new URL(url).port);

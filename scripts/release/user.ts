@@ -256,28 +256,25 @@ class User {
       cwd,
       env,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
     const group = Number(child.pid);
     serving.add(group);
     const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    let [stdout, stderr] = ['', ''];
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
+    let log = '';
     try {
       const [, url = '', transport = ''] = await new Promise<RegExpExecArray>((resolve, reject) => {
-        child.stdout.setEncoding('utf8').on('data', (text: string) => {
-          stdout += text;
-          const found = /listens on (\S+) \(([^,]+),[\s\S]*Ready in/.exec(stdout);
+        child.stderr.setEncoding('utf8').on('data', (text: string) => {
+          log += text;
+          const found = /"event":"serving".* listens on (\S+) \(([^,]+),/.exec(log);
           if (found) resolve(found);
         });
         child.once('error', reject);
         child.once('close', (code) =>
-          reject(new Error(`npm ${args.join(' ')} ended with ${code}\n${stdout}${stderr}`)),
+          reject(new Error(`npm ${args.join(' ')} ended with ${code}\n${log}`)),
         );
       });
-      await use(url, transport, stderr);
+      await use(url, transport, log);
     } finally {
       if (child.exitCode === null) process.kill(-group);
       await ended;

@@ -9,6 +9,7 @@ import type { Operations } from '../extras/openapi/operation.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
+import type { ReadyReport } from '../server/supervisor/messages.ts';
 import { fitted, resultText } from './output.ts';
 
 /** What the banner asks of a server that listens. */
@@ -39,9 +40,9 @@ export async function bannerOf(
   address: Address,
   { modules, config, version }: { modules: readonly string[]; config: Config; version: string },
   hooks: Hooks,
-): Promise<string> {
+): Promise<Pick<ReadyReport, 'banner' | 'facts'>> {
   const authenticates = hooks.authenticate !== undefined;
-  return banner(app, {
+  const text = banner(app, {
     ...config,
     ...address,
     plainHttp: await plainHttpOf(app.router, config, authenticates),
@@ -50,6 +51,11 @@ export async function bannerOf(
     authenticates,
     cores: coresHere(),
   });
+  const { url, mcpUrl, metricsUrl, consoleUrl } = address;
+  const { processes, workers } = config;
+  const procedures = app.router.list().length;
+  const facts = { url, mcpUrl, metricsUrl, consoleUrl, processes, workers, procedures };
+  return { banner: text, facts };
 }
 
 async function plainHttpOf(

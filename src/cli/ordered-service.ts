@@ -87,7 +87,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const text = await bannerOf(app, address, { modules, config, version }, hooks);
+  const told = await bannerOf(app, address, { modules, config, version }, hooks);
   const { dispatcher } = app;
   const setLevel = (level: LogLevel): void => {
     log.setLevel(level);
@@ -95,7 +95,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   };
   const operated = { dispatcher, guard, setLevel, profile: profilerOf(dispatcher) };
   channel.ready(
-    { banner: text, sharesPort },
+    { ...told, sharesPort },
     { reload, collect: counted, order: (given, left) => carryOut(operated, given, left) },
   );
   guard.watch();

@@ -1,4 +1,6 @@
 import { escapeControls } from '../core/base/escape.ts';
+import type { Log } from '../core/observe/log.ts';
+import type { ReadyReport } from '../server/supervisor/messages.ts';
 
 /** Several lines as one. Splits the text: a pattern with \s* at both ends takes quadratic time on long blanks. */
 export function joinLines(text: string): string {
@@ -86,9 +88,17 @@ export function resultText(returned: string, yields: string | undefined): string
   return `stream of ${yields}${returned === 'unknown' ? '' : `, then ${returned}`}`;
 }
 
-/** Prints a banner, and how long the start took since this process began. The user started this process. */
-export function printBanner(text: string): void {
-  process.stdout.write(`${text}Ready in ${Math.round(process.uptime() * 1000)} ms.\n`);
+/**
+ * Says that the service is ready, and how long the start took since this process began: the banner on a terminal, one
+ * line of the log elsewhere. The user started this process.
+ */
+export function tellReady(
+  { banner, facts }: Pick<ReadyReport, 'banner' | 'facts'>,
+  log: Log,
+): void {
+  const ms = Math.round(process.uptime() * 1000);
+  if (process.stdout.isTTY) process.stdout.write(`${banner}Ready in ${ms} ms.\n`);
+  else log.info({ event: 'serving', ...facts, ms }, banner.slice(0, banner.indexOf('\n')));
 }
 
 export function countOf(procedures: number): string {

@@ -10,7 +10,7 @@ import type { AdminSocket } from '../server/supervisor/admin/admin-socket.ts';
 import { Guard } from '../server/supervisor/guard-thread.ts';
 import { bannerOf } from './banner.ts';
 import { fail } from './exit.ts';
-import { printBanner } from './output.ts';
+import { tellReady } from './output.ts';
 import { profilerOf } from './profiler.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
@@ -54,7 +54,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
     if (config.adminSocket !== '')
       admin = await listenForOrders(config.adminSocket, app, guard, log);
     reloadOnHangUp(() => void reload(app, log));
-    printBanner(await bannerOf(app, address, { modules, config, version }, hooks));
+    tellReady(await bannerOf(app, address, { modules, config, version }, hooks), log);
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

@@ -9,9 +9,8 @@ import {
 import { createLog, type Log, type OwnLog } from '../core/observe/log.ts';
 import type { AdminSocket } from '../server/supervisor/admin/admin-socket.ts';
 import { Supervisor, type SupervisorOptions } from '../server/supervisor/supervisor.ts';
-import { printFailure } from './exit.ts';
 import { makeOutputLossy } from './lossy-output.ts';
-import { printBanner } from './output.ts';
+import { tellReady } from './output.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
 /** Serves `modules` until a signal ends it. */
@@ -20,14 +19,15 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
   if (config.natsRole === 'gateway' && config.nats.length === 0) {
     throw new StartupError('a gateway needs the servers of NATS: --nats nats://host:4222');
   }
-  for (const { name, meant } of misspeltVariables(process.env)) {
-    printFailure(
-      `warning: the environment variable ${name} is not one of mine, did you mean ${meant}?`,
-    );
-  }
   makeOutputLossy();
   const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
   log.open();
+  for (const { name, meant } of misspeltVariables(process.env)) {
+    log.warn(
+      { event: 'variable-unknown', variable: name },
+      `the environment variable ${name} is not one of mine, did you mean ${meant}?`,
+    );
+  }
   const service = { modules, config, version, log };
   if (config.supervisor) {
     await supervise(service);
@@ -62,7 +62,7 @@ async function supervise(service: Service): Promise<void> {
   surviveOwnFaults(supervisor.log);
   try {
     const report = await supervisor.start();
-    if (report !== undefined) printBanner(report.banner);
+    if (report !== undefined) tellReady(report, log);
   } catch (error) {
     // A signal during the start makes the start fail. The failure is not reported then.
     if (stopping.aborted) return;

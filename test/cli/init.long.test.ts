@@ -91,7 +91,7 @@ describe('tandem init, from the packed package', () => {
     const [checked, tested, [, url = '']] = await Promise.all([
       npmRun('check', project),
       npmRun('test', project),
-      server.seen('stdout', /listens on (http:\S+) /),
+      server.seen('stderr', /listens on (http:\S+) /),
     ]);
     assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout);
     assert.equal(tested.code, 0, tested.stdout);
@@ -146,7 +146,7 @@ describe('tandem init, from the packed package', () => {
       return server;
     };
     const dev = run('dev');
-    const [, url = ''] = await dev.seen('stdout', /listens on (http:\S+) /);
+    const [, url = ''] = await dev.seen('stderr', /listens on (http:\S+) /);
     assert.ok(!types().includes('mean: string'));
     save(failing.replace('mean: Type.Number', 'mean: Type.String'));
     await dev.seen('stderr', /wrote api\.ts: 3 procedures/);
@@ -157,7 +157,7 @@ describe('tandem init, from the packed package', () => {
 
     save(failing);
     await dev.seen('stderr', /(?:wrote api\.ts[\s\S]*){2}/);
-    const [, served = ''] = await run('start').seen('stdout', /listens on (http:\S+) /);
+    const [, served = ''] = await run('start').seen('stderr', /listens on (http:\S+) /);
     writeFileSync(join(project, 'mine.ts'), 'mine');
     const refused = tandem(['serve', 'procedures.ts', '--codegen', 'mine.ts'], project);
     const { code: exit, stdout, stderr } = await refused.exit;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { fixture, type Running, startCli } from './process.ts';
+import { fixture, type Running, startCli, urlOf } from './process.ts';
 
 interface Line {
   readonly event: string;
@@ -20,8 +20,7 @@ async function serveFailing(
     server.child.kill('SIGKILL');
     await server.exit;
   });
-  const [url] = await server.seen('stdout', /http:\/\/\S+\/rpc/);
-  return { server, url };
+  return { server, url: await urlOf(server) };
 }
 
 /** Batches of calls, one batch after another. */

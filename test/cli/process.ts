@@ -1,5 +1,5 @@
 /** Runs the command line as a process, the way a person does. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { modulePath, nodeFlags, root } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
@@ -86,6 +86,23 @@ export function runCli(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Exi
 export async function startServer(args: string[], env: NodeJS.ProcessEnv = {}) {
   const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
   const server = startCli(['serve', ...few, ...args], env);
-  const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
-  return { server, url };
+  return { server, url: await urlOf(server) };
+}
+
+/** The address of `tandem serve`, once all its processes serve: without a terminal, one line of the log says so. */
+export async function urlOf(server: Running): Promise<string> {
+  const [, url = ''] = await server.seen('stderr', /"event":"serving","url":"([^"]*)"/);
+  return url;
+}
+
+/** Whether `startOnTerminal` can be used. */
+export const hasTerminal: boolean = spawnSync('script', ['--version']).status === 0;
+
+/**
+ * Starts a line of a shell on a terminal of its own. What it writes, to stderr too, comes on stdout; what is written to
+ * its stdin is typed: \x03 is Ctrl+C.
+ */
+export function startOnTerminal(line: string, options: SpawnOptions = {}): Running {
+  const env = { ...(options.env ?? cleanEnvironment({})), SHELL: '/bin/sh' };
+  return new Running(spawn('script', ['-qefc', line, '/dev/null'], { ...options, env }));
 }

@@ -7,13 +7,13 @@ const delayMs = 400;
 const slow = `data:text/javascript,Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${delayMs});`;
 
 for (const flags of [[], ['--no-supervisor']]) {
-  test(`the banner counts from the start of the process: serve ${flags.join(' ')}`, async () => {
+  test(`the event serving counts from the start of the process: serve ${flags.join(' ')}`, async () => {
     const began = performance.now();
     const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
     const running = startCli(['serve', fixture('cli/procedures.ts'), ...few, ...flags], {
       NODE_OPTIONS: `--import "${slow}"`,
     });
-    const [, ms] = await running.seen('stdout', /^Ready in (\d+) ms\.\n/m);
+    const [, ms] = await running.seen('stderr', /"event":"serving".*"ms":(\d+)/);
     const elapsedMs = performance.now() - began;
     running.child.kill('SIGTERM');
     await running.exit;

@@ -4,8 +4,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { root } from '../files.ts';
-import { fixture, type Running, startCli, startServer } from './process.ts';
+import { quote } from '../../src/cli/banner.ts';
+import { modulePath, nodeFlags, root } from '../files.ts';
+import { fixture, hasTerminal, startCli, startOnTerminal, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
 const lifecycle = fixture('cli/lifecycle.ts');
@@ -43,15 +44,41 @@ function pastedArguments(line: string): string[] {
   }
 }
 
-describe('the banner of tandem serve', () => {
-  let server: Running;
+interface BannerOnTerminal {
+  readonly banner: string;
+  readonly url: string;
+  readonly crew: string;
+  /** Types Ctrl+C. */
+  readonly close: () => Promise<void>;
+}
+
+/** Runs `tandem serve` on a terminal until its banner is there: that, and its first line taken apart. */
+async function bannerOnTerminal(args: readonly string[]): Promise<BannerOnTerminal> {
+  const command = [process.execPath, ...nodeFlags, modulePath('src/cli/main.ts'), 'serve'];
+  const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
+  const line = ['exec', ...command, ...few, ...args].map(quote).join(' ');
+  const terminal = startOnTerminal(line);
+  const [, url = '', crew = ''] = await terminal.seen(
+    'stdout',
+    /listens on (http:\S+) (\([^\r]*\))\r\n.*Ready in \d+ ms\.\r\n/s,
+  );
+  const close = async (): Promise<void> => {
+    terminal.child.stdin?.write('\x03');
+    assert.equal((await terminal.exit).code, 0);
+  };
+  return { banner: terminal.stdout.replaceAll('\r\n', '\n'), url, crew, close };
+}
+
+const withTerminal = { skip: hasTerminal ? false : 'needs script of util-linux' };
+
+describe('the banner of tandem serve on a terminal', withTerminal, () => {
+  let banner = '';
   let url = '';
+  let crew = '';
+  let close: BannerOnTerminal['close'];
+  after(() => close());
   before(async () => {
-    ({ server, url } = await startServer([procedures, '--spare-workers', '1']));
-  });
-  after(async () => {
-    server.child.kill('SIGTERM');
-    await server.exit;
+    ({ banner, url, crew, close } = await bannerOnTerminal([procedures, '--spare-workers', '1']));
   });
 
   it('gives the address that answers', async () => {
@@ -62,8 +89,8 @@ describe('the banner of tandem serve', () => {
 
   it('says how many workers there are, and on which cores', () => {
     const workers =
-      /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express lane, (\d+) threads in all, on (.+)\)$/m.exec(
-        server.stdout,
+      /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express lane, (\d+) threads in all, on (.+)\)$/.exec(
+        crew,
       );
     const [, cores, quota] = /^(\d+) cores?(: \S+ allows [\d.]+)?$/.exec(workers?.[3] ?? '') ?? [];
     if (quota === undefined) assert.equal(Number(cores), availableParallelism());
@@ -72,7 +99,7 @@ describe('the banner of tandem serve', () => {
   });
 
   it('lists every procedure with its types and its place, aligned', () => {
-    const rows = server.stdout.split('\n').filter((line) => /^ {2}[a-z.]+\(/.test(line));
+    const rows = banner.split('\n').filter((line) => /^ {2}[a-z.]+\(/.test(line));
     const cells = rows.map((row) => /^ {2}(.+?) {2,}(\S.*)$/.exec(row)?.slice(1, 3));
     assert.deepEqual(cells, [
       ['greet(name: string, title?: string) -> string', 'inline'],
@@ -85,7 +112,7 @@ describe('the banner of tandem serve', () => {
   });
 
   it('ends with a curl line that works as pasted', async () => {
-    const line = /^ {2}(curl .*)$/m.exec(server.stdout)?.[1] ?? '';
+    const line = /^ {2}(curl .*)$/m.exec(banner)?.[1] ?? '';
     const [target, ...rest] = pastedArguments(line);
     assert.equal(target, url);
     assert.deepEqual(rest.slice(0, 3), ['-H', 'content-type: application/json', '-d']);
@@ -96,46 +123,74 @@ describe('the banner of tandem serve', () => {
     assert.deepEqual(await post(url, call), expected);
     assert.match(call.params.name, /'/);
   });
-
-  it('keeps the log off stdout', () => {
-    assert.doesNotMatch(server.stdout, /"level"/);
-    for (const line of server.stderr.split('\n').filter((text) => text !== '')) {
-      assert.doesNotThrow(() => JSON.parse(line), line);
-    }
-  });
 });
 
-describe('the banner of tandem serve --http-path', () => {
+describe('tandem serve without a terminal', () => {
+  for (const flags of [[], ['--no-supervisor']]) {
+    it(`writes JSON lines alone; "serving" has the facts of the banner: ${flags.join(' ') || 'supervised'}`, async () => {
+      const env = { TANDEM_WORKER: '3' };
+      const { server, url } = await startServer([procedures, '--mcp', ...flags], env);
+      server.child.kill('SIGTERM');
+      const { stdout, stderr } = await server.exit;
+      assert.equal(stdout, '');
+      const lines = stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      const [{ level, time, pid, ms, msg, ...facts }, ...more] = lines.filter(
+        ({ event }) => event === 'serving',
+      );
+      assert.deepEqual(more, []);
+      assert.deepEqual([level, pid, typeof time], ['info', server.child.pid, 'string']);
+      assert.ok(ms > 0);
+      assert.match(
+        msg,
+        /^tandem \S+ listens on http:\S+ \((?:uWebSockets\.js|node:http), 1 worker .*\)$/,
+      );
+      const mcpUrl = new URL('/mcp', url).href;
+      assert.deepEqual(facts, {
+        event: 'serving',
+        url,
+        mcpUrl,
+        metricsUrl: new URL('/metrics', url).href,
+        consoleUrl: new URL('/console/', url).href,
+        processes: 1,
+        workers: 1,
+        procedures: 4,
+      });
+    });
+  }
+});
+
+describe('the banner of tandem serve --http-path', withTerminal, () => {
   it('has a curl line and a link that work as pasted', async (t) => {
-    const { server, url } = await startServer([
-      join(root, 'examples/procedures.ts'),
-      '--http-path',
-      '/api',
-    ]);
-    t.after(() => server.child.kill('SIGTERM'));
-    const [, link = ''] = /^As plain HTTP: (\S+)$/m.exec(server.stdout) ?? [];
+    const args = [join(root, 'examples/procedures.ts'), '--http-path', '/api'];
+    const { banner, url, close } = await bannerOnTerminal(args);
+    t.after(close);
+    const [, link = ''] = /^As plain HTTP: (\S+)$/m.exec(banner) ?? [];
     assert.equal(link, new URL('/api/math.add?a=2&b=3', url).href);
-    const line = /^ {2}(curl \S+)$/m.exec(server.stdout)?.[1] ?? '';
+    const line = /^ {2}(curl \S+)$/m.exec(banner)?.[1] ?? '';
     assert.deepEqual(pastedArguments(line), [link]);
     assert.equal(await (await fetch(link)).text(), '5');
   });
 });
 
 describe('tandem serve with a group of workers', () => {
-  it('names it in the banner, serves it, and ends with its calls at a signal', async (t) => {
-    const groups = ['--group', 'heavy:workers=2,spareWorkers=0,workerMemoryMb=256'];
-    const { server, url } = await startServer([
-      fixture('service/groups.ts'),
-      ...groups,
-      '--spare-workers',
-      '1',
-    ]);
-    t.after(() => server.child.kill('SIGTERM'));
-    const { stdout } = server;
-    assert.match(stdout, /, 1 worker and an express lane, 4 threads in all, on /);
+  const groups = ['--group', 'heavy:workers=2,spareWorkers=0,workerMemoryMb=256'];
+  const args = [fixture('service/groups.ts'), ...groups, '--spare-workers', '1'];
+
+  it('names it in the banner', withTerminal, async (t) => {
+    const { banner, crew, close } = await bannerOnTerminal(args);
+    t.after(close);
+    assert.match(crew, /, 1 worker and an express lane, 4 threads in all, on /);
     const row = '  group heavy: 2 workers without an express lane (no spare), 256 MB of heap each';
-    assert.ok(stdout.split('\n').includes(row), stdout);
-    assert.match(stdout, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
+    assert.ok(banner.split('\n').includes(row), banner);
+    assert.match(banner, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
+  });
+
+  it('serves it, and ends with its calls at a signal', async (t) => {
+    const { server, url } = await startServer(args);
+    t.after(() => server.child.kill('SIGTERM'));
     const reply = await post(url, { id: 1, method: 'heavy.fill', params: { mb: 1 } });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 1 });
     const metrics = await (await fetch(new URL('/metrics', url))).text();
@@ -246,8 +301,8 @@ describe('tandem serve without uWebSockets.js', () => {
         NODE_OPTIONS: `--import "data:text/javascript,${native}"`,
       });
       server.child.kill('SIGTERM');
-      const { stdout, stderr } = await server.exit;
-      assert.match(stdout, /listens on http:\S+ \(node:http, /);
+      const { stderr } = await server.exit;
+      assert.match(stderr, /listens on http:\S+ \(node:http, /);
       const told = stderr.split('\n').filter((line) => line.includes('serving on node:http'));
       assert.equal(told.length, 1, stderr);
       assert.match(

@@ -71,7 +71,7 @@ for (const flags of [[], ['--enable-source-maps']]) {
 
     it('of errors in the front end and in a worker', async () => {
       const running = start('serve', './procedures.mjs', '--port', '0');
-      const [, url = ''] = await running.seen('stdout', /listens on (http\S+)/);
+      const [, url = ''] = await running.seen('stderr', /listens on (http\S+)/);
       for (const method of ['fails', 'failsHere']) {
         const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method });
         const headers = { 'content-type': 'application/json' };

@@ -175,7 +175,7 @@ describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (ngi
   test('calls, large bodies, event streams and WebSockets pass, with the address of the caller', async (t) => {
     const folder = openFolder(t);
     const running = await startService(t, folder, [...options, '--port', '0']);
-    const [, port = ''] = await running.seen('stdout', /listens on http:\/\/127\.0\.0\.1:(\d+)/);
+    const [, port = ''] = await running.seen('stderr', /listens on http:\/\/127\.0\.0\.1:(\d+)/);
     const front = await startNginx(t, folder, `127.0.0.1:${port}`);
     await assertServes(front);
     await assertStreams(front);
@@ -196,7 +196,7 @@ describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (ngi
       host,
     ];
     const running = await startService(t, folder, args);
-    await running.seen('stdout', /listens on http\+unix:/);
+    await running.seen('stderr', /listens on http\+unix:/);
     const front = await startNginx(t, folder, `unix:${socket}`);
     await assertServes(front);
     await assertStreams(front);

@@ -41,7 +41,7 @@ const addition = { method: 'math.add', params: { a: 1, b: 2 } };
 
 /** The image listens at every address; a test asks this machine's own. */
 async function urlOf(server: Running): Promise<string> {
-  const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) \(uWebSockets\.js/);
+  const [, url = ''] = await server.seen('stderr', /listens on (http:\S+) \(uWebSockets\.js/);
   return url.replace('0.0.0.0', '127.0.0.1');
 }
 

@@ -300,7 +300,7 @@ describe('tandem serve with TLS', () => {
   test('answers over https, after SIGHUP too, and ends on SIGTERM', async () => {
     const server = startCli([...args, '--tls-key', keyPath, '--tls-cert', certPath]);
     const [, port = ''] = await server.seen(
-      'stdout',
+      'stderr',
       /listens on https:\/\/127\.0\.0\.1:(\d+)\/rpc/,
     );
     const one = new RawClient(Number(port), '127.0.0.1', cert);

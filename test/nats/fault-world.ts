@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { fixture, type Running, startCli } from '../cli/process.ts';
+import { fixture, type Running, startCli, urlOf } from '../cli/process.ts';
 import { until } from '../turns.ts';
 import { gateway, type Lifetime, type Served } from './apps.ts';
 import { Callers, type Counts, countsOf, type Ended } from './callers.ts';
@@ -69,7 +69,7 @@ export class FaultWorld {
       running.child.kill('SIGKILL');
       await running.exit;
     });
-    await running.seen('stdout', /Ready/);
+    await running.seen('stderr', /"event":"serving"/);
     const readyAt = performance.now();
     await until(() => this.members >= Math.min(wanted, this.#members));
     return { running, pid: running.child.pid ?? assert.fail('it does not run'), readyAt };
@@ -83,8 +83,7 @@ export class FaultWorld {
       running.child.kill('SIGKILL');
       await running.exit;
     });
-    const [, url = ''] = await running.seen('stdout', /(http:\S+\/rpc)/);
-    return { running, url };
+    return { running, url: await urlOf(running) };
   }
 
   /** Members that the gateway counts. */

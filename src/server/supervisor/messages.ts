@@ -17,8 +17,10 @@ export interface StartOrder {
 }
 
 export interface ReadyReport {
-  /** The text to print once all processes are ready. */
+  /** The text to print once all processes are ready. Its first line is the message of the line of the log. */
   readonly banner: string;
+  /** Fields of that line. A process of an earlier version sends none. */
+  readonly facts?: Fields;
   /** A successor can listen while this process still does. */
   readonly sharesPort: boolean;
 }
@@ -104,7 +106,9 @@ function amounts(names: readonly string[]): Readonly<Record<string, Check>> {
 }
 
 const fromServer: Readonly<Record<string, Check>> = {
-  ready: shape({ report: shape({ banner: isText, sharesPort: isFlag }) }),
+  ready: shape({
+    report: shape({ banner: isText, facts: either(isFields, isUndefined), sharesPort: isFlag }),
+  }),
   failed: shape({
     failure: shape({
       message: isText,

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { cleanEnvironment, Running } from '../../cli/process.ts';
+import { cleanEnvironment, Running, startOnTerminal } from '../../cli/process.ts';
 import type { Project } from './project.ts';
 import { printedPattern, type Step } from './story.ts';
 
 /** A command that prints where it listens goes on: the commands behind it are typed into another terminal. */
 const listens =
   /(?:(?:listen(?:s|ing) (?:on|at)|Local:) +https?:\/\/|Listening for client connections on )[\d.a-z]+:(\d+)/;
-const lastOfBanner = /\nTry it:\n {2}curl .*\n/;
+const lastOfBanner = /\nReady in .*\n/;
 /** Ctrl+C, as a terminal shows it. */
 const interrupt = /^\^C\n?/m;
 
@@ -24,6 +24,7 @@ interface Server {
   readonly running: Running;
   /** The port of the page. */
   readonly port: string;
+  readonly isOnTerminal: boolean;
 }
 
 /** Plays the story of one page, as a reader does who types it. Ports are free ones in place of those of the page. */
@@ -76,7 +77,7 @@ export class Terminal {
   }
 
   async close(): Promise<void> {
-    for (const { running } of this.#servers) signalGroup(running, 'SIGKILL');
+    for (const server of this.#servers) end(server, 'SIGKILL');
     await Promise.all(this.#servers.map(({ running }) => running.exit));
   }
 
@@ -99,11 +100,10 @@ export class Terminal {
     return changed;
   }
 
-  #start(line: string): Running {
+  #start(line: string, needsTerminal = false): Running {
     const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, ...env } = cleanEnvironment({});
-    const child = spawn('sh', ['-c', `exec 2>&1; ${line}`], {
+    const options = {
       cwd: this.#folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
       // A group of its own: npx passes no signal on to what it starts.
       detached: true,
       env: {
@@ -113,13 +113,20 @@ export class Terminal {
         TANDEM_PORT: '0',
         TANDEM_WORKERS: '1',
         TANDEM_SPARE_WORKERS: '0',
-        // What a terminal does not show as JSON stays out of the story.
+        // The pages leave the log out.
         TANDEM_LOG_LEVEL: 'silent',
         NO_COLOR: '1',
         ...this.#env,
       },
-    });
-    const started = new Running(child);
+    };
+    const started = needsTerminal
+      ? startOnTerminal(line, options)
+      : new Running(
+          spawn('sh', ['-c', `exec 2>&1; ${line}`], {
+            ...options,
+            stdio: ['ignore', 'pipe', 'pipe'],
+          }),
+        );
     alive.add(started);
     void started.exit.then(() => alive.delete(started));
     return started;
@@ -146,15 +153,16 @@ export class Terminal {
     // Any port: 0 for this package, -1 for the server of NATS.
     const anywhere = line.replace(/--port \d+/, '--port 0').replace(/-p \d+/, '-p -1');
     const command = `exec env ${anywhere}`;
-    const running = this.#start(this.#withPorts(command));
-    const server = { running, port };
+    const hasBanner = /^tandem \S+ listens on /m.test(before);
+    const running = this.#start(this.#withPorts(command), hasBanner);
+    const server = { running, port, isOnTerminal: hasBanner };
     this.#servers.push(server);
     const [, real = ''] = await running.seen('stdout', listens);
     this.#ports.set(port, real);
     for (const [name, text] of this.#files) {
       if (text.includes(`:${port}`)) this.#write(name, text);
     }
-    if (line.includes('tandem serve')) await running.seen('stdout', lastOfBanner);
+    if (hasBanner) await running.seen('stdout', lastOfBanner);
     assert.match(this.#asOnPage(running.stdout).trimEnd(), printedPattern(before), line);
     if (after === undefined) return;
     await this.#stop(server, 'SIGINT');
@@ -162,10 +170,16 @@ export class Terminal {
   }
 
   async #stop(server: Server, signal: NodeJS.Signals): Promise<void> {
-    signalGroup(server.running, signal);
+    end(server, signal);
     await server.running.exit;
     this.#servers.splice(this.#servers.indexOf(server), 1);
   }
+}
+
+/** Ends a server as its user does: on a terminal by Ctrl+C. */
+function end({ running, isOnTerminal }: Server, signal: NodeJS.Signals): void {
+  if (isOnTerminal) running.child.stdin?.write('\x03');
+  else signalGroup(running, signal);
 }
 
 /** As Ctrl+C does: a command and all that it has started get the signal. */

@@ -3,7 +3,8 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { Running } from '../../cli/process.ts';
+import { quote } from '../../../src/cli/banner.ts';
+import { Running, startOnTerminal, urlOf } from '../../cli/process.ts';
 import { Compiled, compiledTree, userEnvironment } from '../../compiled.ts';
 import { fixture } from '../../files.ts';
 import { patienceVariables } from '../../patience.ts';
@@ -20,6 +21,12 @@ export class CompiledCli extends Compiled {
   run(args: readonly string[], env: NodeJS.ProcessEnv = {}, stdio: StdioOptions = 'pipe'): Running {
     const [node, ...rest] = this.#command(args);
     return new Running(spawn(node, rest, { env: cleanEnvironment(env), stdio }));
+  }
+
+  /** Starts it on a terminal, but for what `redirect` sends elsewhere. */
+  runOnTerminal(args: readonly string[], redirect: string): Running {
+    const line = this.#command(args).map(quote).join(' ');
+    return startOnTerminal(`${line} ${redirect}`, { env: cleanEnvironment({}) });
   }
 
   /** Starts it where no process may have more than `limit` files open. */
@@ -73,12 +80,6 @@ export function endWith(t: TestContext, server: Running): void {
     server.child.kill('SIGKILL');
     await server.exit;
   });
-}
-
-/** The address, once all processes serve. */
-export async function urlOf(server: Running): Promise<string> {
-  const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
-  return url;
 }
 
 export interface LogLine {

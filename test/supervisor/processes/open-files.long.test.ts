@@ -5,8 +5,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openFilesAdvice, openFilesNote, roomFor } from '../../../src/server/app/open-files.ts';
+import { urlOf } from '../../cli/process.ts';
 import { json, post, RawClient, request, rpc } from '../../http/raw-client.ts';
-import { CompiledCli, endWith, logged, logOf, service, urlOf } from './cli.ts';
+import { CompiledCli, endWith, logged, logOf, service } from './cli.ts';
 import { ask } from './load.ts';
 
 type Ended = Awaited<ReturnType<typeof ask>>;

@@ -36,10 +36,10 @@ describe('several processes', needs('uws'), () => {
   test('share one port, chosen where 0 was asked for, and are told of once', async (t) => {
     const { server, url } = await cli.serveFor(t, [service, '--processes', '3']);
     assert.match(
-      server.stdout,
+      server.stderr,
       /\(uWebSockets\.js, 3 processes with 1 worker without an express lane \(no spare\) each, 3 threads in all, on \d+ cores?/,
     );
-    assert.equal(server.stdout.match(/listens on/g)?.length, 1);
+    assert.equal(server.stderr.match(/listens on/g)?.length, 1);
     assert.equal(server.stderr.match(/"returns-missing"/g)?.length, 1);
     const found = await pids(url, 3);
     assert.ok(!found.includes(server.child.pid ?? 0), 'the supervisor serves nothing');

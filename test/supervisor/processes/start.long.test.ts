@@ -3,8 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { urlOf } from '../../cli/process.ts';
 import { until } from '../../turns.ts';
-import { CompiledCli, endWith, logged, logOf, service, urlOf } from './cli.ts';
+import { CompiledCli, endWith, logged, logOf, service } from './cli.ts';
 import { pids } from './load.ts';
 
 const cli = await CompiledCli.suite();

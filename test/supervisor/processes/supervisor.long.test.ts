@@ -29,7 +29,7 @@ describe('the supervisor', () => {
     const first = await where(url);
     assert.notEqual(first, server.child.pid);
     assert.match(
-      server.stdout,
+      server.stderr,
       /\((?:uWebSockets\.js|node:http), 1 worker without an express lane \(no spare\), 1 thread in all, on \d+ cores?/,
     );
     await ask(url, { id: 1, method: 'crash' });

@@ -2,20 +2,12 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Running } from '../../cli/process.ts';
+import { urlOf } from '../../cli/process.ts';
 import { post, RawClient, rpc } from '../../http/raw-client.ts';
 import { needs } from '../../servers.ts';
 import { CompiledCli, endWith, logged, service } from './cli.ts';
 
 const cli = await CompiledCli.suite();
-
-async function started(server: Running): Promise<string> {
-  const [, url = ''] = await server.seen(
-    'stdout',
-    /listens on (http\+unix:\S+) .*\n {2}curl --unix-socket \S+rpc\.sock http:\/\/localhost\/rpc .*\n/s,
-  );
-  return url;
-}
 
 /** The process that a new connection meets. What it has not accepted when it closes its listener is reset. */
 async function where(socket: string): Promise<number> {
@@ -42,7 +34,7 @@ async function serve(t: TestContext, name: string, args: readonly string[]) {
   const socket = join(folder, 'rpc.sock');
   const server = cli.run([service, '--socket', socket, ...args]);
   endWith(t, server);
-  assert.equal(await started(server), `http+unix://${encodeURIComponent(socket)}/rpc`);
+  assert.equal(await urlOf(server), `http+unix://${encodeURIComponent(socket)}/rpc`);
   return { server, socket, files: () => readdirSync(folder) };
 }
 

@@ -150,6 +150,7 @@ export const defaults: HttpOptions = {
   console: undefined,
   serves: 'all',
   onConnectionRefused: () => {},
+  onForeign: () => {},
   warn: (message) => assert.fail(`unexpected warning: ${message}`),
 };
 

@@ -19,6 +19,7 @@ export const logEvents = {
   'http-api': 'log',
   'console-absent': 'log',
   'http-warning': 'log',
+  'request-foreign': 'log',
   'one-core': 'console',
   'not-niced': 'console',
   reloaded: 'console',

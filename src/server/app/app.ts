@@ -450,6 +450,11 @@ function isForDeveloper({ allowedHosts, trustedProxies }: Config): boolean {
   );
 }
 
+const foreignNotes = {
+  host: 'a request was refused (403): its host is not in allowedHosts',
+  origin: 'a page may not read the answer: its origin is not in corsOrigin',
+} as const;
+
 /** @throws StartupError for options that can't be; its one line names the option */
 function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
   const { authenticate, ...options } = toOptions(routerOrOptions);
@@ -470,6 +475,8 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
     serves: 'all',
     onConnectionRefused: (denial) => refused.note(denial),
     shutdownGraceMs: callGraceMs(config) + lastRepliesMs,
+    onForeign: (header, value = '') =>
+      log.warn({ event: 'request-foreign', [header]: value.slice(0, 256) }, foreignNotes[header]),
     warn: (message) => log.warn({ event: 'http-warning' }, message),
   };
   return { dispatcher, http, refused, natsAuth: asks, asksConsole: options.console === true };

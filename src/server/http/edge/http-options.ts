@@ -27,6 +27,8 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   readonly callerHeader: string | undefined;
   /** Called for each connection that was closed because too many are open, of all addresses or of its own. */
   readonly onConnectionRefused: (denial: Denial) => void;
+  /** Called for each request whose host is refused, or whose page may not read the answer. */
+  readonly onForeign: (header: 'host' | 'origin', value: string | undefined) => void;
   /** Logs one line, given without its line end. */
   readonly warn: (message: string) => void;
 }

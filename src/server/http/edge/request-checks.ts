@@ -82,6 +82,13 @@ export function authorityOf(origin: string): string | undefined {
   return /^https?:\/\/([^/]+)$/.exec(origin)?.[1]?.toLowerCase();
 }
 
+/** Whether a page of another host sent the request. Only browsers send an Origin, and no page can forge it. */
+export function isForeign({ origin, host }: RequestHead): boolean {
+  if (origin === undefined) return false;
+  const authority = authorityOf(origin);
+  return authority === undefined || authority !== host?.toLowerCase();
+}
+
 /**
  * A refused body up to this many times the limit is read and thrown away, so that the client sees the reply: closing
  * the connection while the client still writes would reset it. A longer body is cut.
@@ -117,13 +124,16 @@ export class Checks {
   readonly #maxHeaderBytes: number;
   readonly #maxHeaders: number;
   readonly #isServed: ((host: string | undefined) => boolean) | undefined;
+  readonly #onForeign: HttpOptions['onForeign'];
   readonly #headersTooLarge: Answer;
   readonly #large: Answer;
   readonly #farTooLarge: Answer;
   /** The last Host that was found good: most clients send the same one. */
   #knownHost: string | undefined;
 
-  constructor({ maxBodyBytes, maxHeaderBytes, maxHeaders, allowedHosts }: HttpOptions) {
+  constructor(options: HttpOptions) {
+    const { maxBodyBytes, maxHeaderBytes, maxHeaders, allowedHosts, onForeign } = options;
+    this.#onForeign = onForeign;
     this.#maxBodyBytes = maxBodyBytes;
     this.#maxHeaderBytes = maxHeaderBytes;
     this.#maxHeaders = maxHeaders;
@@ -142,9 +152,13 @@ export class Checks {
     return head.transferEncoding === undefined ? this.#headers(head) : encodedTransfer;
   }
 
-  /** For every request except those to a health route. */
+  /** For every request except those of whoever watches the service. */
   host({ host }: RequestHead): Answer | undefined {
-    if (this.#isServed !== undefined) return this.#isServed(host) ? undefined : foreignHost;
+    if (this.#isServed !== undefined) {
+      if (this.#isServed(host)) return undefined;
+      this.#onForeign('host', host);
+      return foreignHost;
+    }
     // A request of HTTP/1.0 needs no Host.
     if (host === undefined || host === this.#knownHost) return undefined;
     if (!hostGrammar.test(host)) return badHost;

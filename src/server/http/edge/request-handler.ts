@@ -29,7 +29,7 @@ import type { Facade, HttpOptions } from './http-options.ts';
 import type { Scheme } from './http-server.ts';
 import { createPeers } from './peer.ts';
 import type { ReplyTurns } from './reply-turns.ts';
-import { authorityOf, Checks } from './request-checks.ts';
+import { authorityOf, Checks, isForeign } from './request-checks.ts';
 import { RequestHead } from './request-head.ts';
 import { HttpSpan } from './span.ts';
 
@@ -108,6 +108,8 @@ export class RequestHandler {
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly head: RequestHead;
   readonly #cors: Cors;
+  /** For pages whose origin is not in the list; undefined: there is no list. */
+  readonly #foreignLines: CorsLines | undefined;
   readonly #preflight: Answer;
   readonly #notFound: Answer;
   readonly #notAllowed: Answer;
@@ -129,6 +131,7 @@ export class RequestHandler {
     };
     this.head = new RequestHead(options);
     this.#cors = createCors(options);
+    this.#foreignLines = options.corsOrigin === '*' ? undefined : this.#cors(undefined);
     this.#preflight = bodyless(204, preflightHeaders(options.corsHeaders));
     const instead = serves === 'operations' ? 'calls have another port' : `call ${path}`;
     this.#notFound = rejection(404, `nothing is served here, ${instead}`);
@@ -178,16 +181,21 @@ export class RequestHandler {
     return target === 'mcp' ? this.context.options.mcp?.facade : undefined;
   }
 
-  #corsOf(target: Target, origin: string | undefined): CorsLines {
+  #corsOf(target: Target, head: RequestHead): CorsLines {
     if (isConsole(target)) return noCors;
-    return target === 'metadata' ? anyCors : this.#cors(origin);
+    if (target === 'metadata') return anyCors;
+    const lines = this.#cors(head.origin);
+    if (lines === this.#foreignLines && isForeign(head)) {
+      this.context.options.onForeign('origin', head.origin);
+    }
+    return lines;
   }
 
   /** Begins a request, whose answer `call`, `answer` or an upgrade gives. */
   begin(response: Responder, { target, method, path, name, scheme }: Asked): Exchange {
     const { head } = this;
     const { service, options } = this.context;
-    const cors = this.#corsOf(target, head.origin);
+    const cors = this.#corsOf(target, head);
     const exchange = new Exchange(this.context, response, head, cors, method === 'HEAD');
     const { tracing } = service;
     if (tracing === undefined || !takesCalls(target)) return exchange;
@@ -283,12 +291,15 @@ export class RequestHandler {
       this.#callUrl(exchange, asked, askWho);
       return;
     }
-    const isHealth = target === 'healthz' || target === 'readyz';
+    // Load balancers, and scrapers of a port for operators, ask by an address that they chose themselves.
+    const isByAddress =
+      target === 'healthz' ||
+      target === 'readyz' ||
+      (target === 'metrics' && options.serves === 'operations');
     const facade = this.#facadeOf(target);
     const refused =
       checks.framing(head) ??
-      // A load balancer asks for the health by an address that it chose itself.
-      (isHealth ? undefined : checks.host(head)) ??
+      (isByAddress ? undefined : checks.host(head)) ??
       (isConsole(target) && options.console?.isServed(head.host) === false
         ? notLocal
         : undefined) ??

@@ -1,6 +1,6 @@
 import { type Answer, rejection } from '../edge/answer.ts';
 import type { Exchange } from '../edge/exchange.ts';
-import { authorityOf } from '../edge/request-checks.ts';
+import { isForeign } from '../edge/request-checks.ts';
 import { type AskWho, admitted, type RequestHandler } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import { type SocketContext, type SocketFacts, Sockets } from './sockets.ts';
@@ -133,13 +133,6 @@ const keyGrammar = /^[\d+/A-Za-z]{21}[AQgw]==$/;
  * header of a WebSocket, so one with a bearer's token comes from another program, which may call itself what it likes.
  */
 const byScript = /^bearer /i;
-
-/** Whether a page of another host sent the request. Only browsers send an Origin, and no page can forge it. */
-function isForeign({ origin, host }: RequestHead): boolean {
-  if (origin === undefined) return false;
-  const authority = authorityOf(origin);
-  return authority === undefined || authority !== host?.toLowerCase();
-}
 
 /** Whether a list has the token. The names of protocols are compared as they are, those of HTTP in any case. */
 function hasToken(list: string | undefined, token: string, ignoresCase = true): boolean {

@@ -1,7 +1,7 @@
 import { isLoopback } from '../base/loopback.ts';
 import { nearestManifest } from '../base/package-files.ts';
 import { coresHere } from './cores.ts';
-import { crewKinds, workerGroups } from './groups.ts';
+import { completeGroups, crewKinds, type GivenGroups, threadsOf, workerGroups } from './groups.ts';
 import {
   addresses,
   bytes,
@@ -28,6 +28,7 @@ import {
   textOrNone,
 } from './kinds.ts';
 import { optionsIn } from './option.ts';
+import { workerMemoryHere } from './worker-memory.ts';
 
 /** A version as semver has it. */
 const semver =
@@ -326,9 +327,18 @@ export const table = {
   }),
   workerMemoryMb: workerOption({
     kind: crewKinds.workerMemoryMb,
-    fallback: 0,
-    about: "Heap limit (old generation) of each worker in MB; 0 is V8's own",
-    reason: 'V8 sizes it by the memory of the machine',
+    fallback: {
+      text: '0; in a container with a memory limit: (limit / processes - 160) / threads, at least 64',
+      from: ({ processes, workers, spareWorkers, groups, ...rest }) => {
+        const own = { workers: Number(workers), spareWorkers: Number(spareWorkers) };
+        const complete = completeGroups(groups as GivenGroups, { ...rest, ...own });
+        return workerMemoryHere(Number(processes), threadsOf({ ...own, groups: complete }));
+      },
+    },
+    about:
+      "Heap limit (old generation) of each worker in MB; 0 is V8's own; threads: workers and spares of a process, those of groups among them",
+    reason:
+      'V8 sizes it by the memory of the machine; in a smaller container the system would end the whole process',
   }),
   niceIncrement: workerOption({
     kind: integer({ min: 0, max: 19 }),

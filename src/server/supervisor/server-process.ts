@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { totalmem } from 'node:os';
 import { clockMs } from '../../core/base/clock.ts';
+import { readMemoryKills, readMemoryLimit, readText } from '../../core/base/control-groups.ts';
 import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
@@ -76,6 +78,8 @@ export class ServerProcess {
   readonly #key = randomUUID();
   readonly #onReady: (report: ReadyReport | undefined) => void;
   readonly #watchdogTimeoutMs: number;
+  /** How many processes the system had ended for want of memory when this one started. */
+  readonly #memoryKills: number | undefined;
   #watchdog: Watchdog | undefined;
   #limit: NodeJS.Timeout | undefined;
   #failure: StartFailure | undefined;
@@ -103,6 +107,7 @@ export class ServerProcess {
     });
     this.#onReady = onReady;
     this.#child = takeAhead() ?? forkServer();
+    this.#memoryKills = readMemoryKills(readText);
     const serverPid = this.#child.pid;
     this.fields = order.of > 1 ? { process: order.number, serverPid } : { serverPid };
     this.#hearGuard();
@@ -195,6 +200,9 @@ export class ServerProcess {
         this.#pending.end();
         this.#onReady(undefined);
         guardOf(child)?.destroy();
+        // A SIGKILL that nobody here has sent.
+        if (signal === 'SIGKILL' && readMemoryKills(readText) !== this.#memoryKills)
+          this.#failure ??= { message: memoryFailure(), stack: undefined };
         const { suspects } = this;
         const [failure, snapshot] = [this.#failure, this.#snapshot];
         resolve({ code, signal, failure, asTold, suspects, snapshot });
@@ -296,6 +304,15 @@ export class ServerProcess {
       this.kill();
     });
   }
+}
+
+function memoryFailure(): string {
+  const limit = readMemoryLimit(readText, totalmem());
+  const what =
+    limit === undefined
+      ? 'the machine has'
+      : `${limit.file} allows (${Math.round(limit.bytes / 1024 ** 2)} MB)`;
+  return `the system ended it: the service used all the memory that ${what}; lower workerMemoryMb or workers, or give it more`;
 }
 
 /** How often the watchdog looks within its limit. */

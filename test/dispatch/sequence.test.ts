@@ -13,6 +13,7 @@ import {
 import { procedure } from '../../src/core/procedures/procedure.ts';
 import type { Reply } from '../../src/core/protocol/reply.ts';
 import { seed } from '../seed.ts';
+import { turn } from '../turns.ts';
 
 const upTo = (bytes: number) => new CallEnding('none', bytes, undefined);
 const enough = upTo(1_000_000);
@@ -142,7 +143,7 @@ describe('runInOrder', () => {
     await fc.assert(
       fc.asyncProperty(batches, async (kinds) => {
         const { steps, journal, wanted, ran } = makeSteps(kinds);
-        assert.deepEqual(await runInOrder(steps, enough), wanted);
+        assert.deepEqual(await runInOrder(steps, enough, turn), wanted);
         assert.deepEqual(
           journal,
           ran.flatMap((index) => [`${index} begins`, `${index} ends`]),
@@ -156,7 +157,7 @@ describe('runInOrder', () => {
     fc.assert(
       fc.property(batches, (kinds) => {
         const { steps, wanted } = makeSteps(kinds, true);
-        assert.deepEqual(runInOrder(steps, enough), wanted);
+        assert.deepEqual(runInOrder(steps, enough, turn), wanted);
       }),
       { seed, numRuns: 300 },
     );
@@ -169,7 +170,11 @@ describe('runInOrder', () => {
       FakeExecutor,
     ];
     const step = (executor: Executor): Step => ({ call: callOf('1'), executor });
-    void runInOrder([step(first), step(first), step(second), step(second), step(first)], enough);
+    void runInOrder(
+      [step(first), step(first), step(second), step(second), step(first)],
+      enough,
+      turn,
+    );
     assert.deepEqual([first.runs, first.calls, second.runs, second.calls], [2, 3, 1, 2]);
   });
 
@@ -190,7 +195,7 @@ describe('runInOrder', () => {
         }),
       );
       // '[' and three times 33 bytes fit: a reply, and what separates it or closes.
-      const replies = await runInOrder(steps, upTo(100));
+      const replies = await runInOrder(steps, upTo(100), turn);
       const tooLarge = (id: string) =>
         `{"jsonrpc":"2.0","id":${id},"error":{"code":-32004,"message":"Limit exceeded","data":{"limit":100}}}`;
       assert.deepEqual(replies, [
@@ -216,8 +221,8 @@ describe('runInOrder', () => {
     );
     const steps = Array.from({ length: 3 }, (): Step => ({ call: callOf('1'), executor }));
     // 6 bytes each, and 4 around them.
-    assert.deepEqual(await runInOrder(steps, upTo(22)), ['"éé"', '"éé"', '"éé"']);
-    const replies = await runInOrder(steps, upTo(21));
+    assert.deepEqual(await runInOrder(steps, upTo(22), turn), ['"éé"', '"éé"', '"éé"']);
+    const replies = await runInOrder(steps, upTo(21), turn);
     assert.match(String(replies[2]), /-32004/);
     const bytes = new FakeExecutor(
       [],
@@ -225,7 +230,7 @@ describe('runInOrder', () => {
       () => Buffer.from('"éé"'),
     );
     const mixed = steps.map((step): Step => ({ ...step, executor: bytes }) as Step);
-    assert.match(String((await runInOrder(mixed, upTo(21)))[2]), /-32004/);
+    assert.match(String((await runInOrder(mixed, upTo(21), turn))[2]), /-32004/);
   });
 });
 
@@ -234,7 +239,7 @@ describe('runConcurrently', () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.integer({ min: 2, max: 20 }), async (kinds, concurrency) => {
         const { steps, journal, wanted, ran } = makeSteps(kinds);
-        assert.deepEqual(await runConcurrently(steps, concurrency, enough), wanted);
+        assert.deepEqual(await runConcurrently(steps, concurrency, enough, turn), wanted);
         const begun = journal.filter((line) => line.endsWith('begins'));
         assert.deepEqual(
           begun,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import { Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { holdForATurn } from './hold-for-a-turn.ts';
 import { ok } from './running.ts';
 
 /** Inline replies that are made as bytes: docs/architecture.md, "Decisions". */
@@ -18,6 +19,8 @@ function start(
   const params = Type.Object({ length: Type.Integer() });
   router.rpc({ name: 'text', params, placement: 'inline' }, ({ length }) => {
     runs++;
+    // Longer than the work of a turn may hold the thread: one such call runs in each.
+    if (length > 1) holdForATurn();
     return piece.repeat(length);
   });
   router.rpc({ name: 'later', params, placement: 'inline' }, async ({ length }) => {

@@ -6,6 +6,7 @@ import { createHistogram } from 'node:perf_hooks';
 import { connect } from '@nats-io/transport-node';
 import { resolveConfig } from '../../../src/core/config/config.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import { InlineTurns } from '../../../src/core/dispatch/inline-turns.ts';
 import { Kernel } from '../../../src/core/dispatch/kernel.ts';
 import { ReplyMemory } from '../../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
@@ -50,9 +51,10 @@ async function byRequests(): Promise<Ask> {
 async function byGateway(route: RouteName): Promise<Ask> {
   const connection = await connectTo(server);
   const config = resolveConfig();
+  const deadlines = new DeadlineSweep();
   const streams = new OpenStreams(
     config,
-    new DeadlineSweep(),
+    deadlines,
     new Share<RequestScope>(config.maxStreams, oneCaller),
     undefined,
   );
@@ -75,12 +77,13 @@ async function byGateway(route: RouteName): Promise<Ask> {
   await new Promise<void>((resolve) => {
     gateway.onProcedures = resolve;
   });
-  const kernel = new Kernel(config, () => ({
+  const routing = () => ({
     table: gateway.procedures,
     isIncomplete: false,
     streams,
     executorFor: () => gateway.executor,
-  }));
+  });
+  const kernel = new Kernel(config, routing, new InlineTurns(oneCaller, deadlines));
   return async (body) => String(await kernel.handle(body, new RequestScope({ timeoutMs })));
 }
 

@@ -7,7 +7,7 @@ import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
-import { largeReply, type Outcome, type Reply } from '../protocol/reply.ts';
+import type { Outcome, Reply } from '../protocol/reply.ts';
 import {
   type Call,
   CallEnding,
@@ -18,6 +18,7 @@ import {
   neverRan,
   notTimed,
   overloaded,
+  paramsLength,
   parsedParams,
   type Refusal,
   refusalBeforeStart,
@@ -34,6 +35,7 @@ import {
   type Suspect,
   suspectOf,
 } from './front-end-watch.ts';
+import { type InlineTurns, inlineCostUs, smallResult } from './inline-turns.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 import { type Callers, oneCaller } from './share.ts';
 import type { StreamSink } from './streams/contract.ts';
@@ -67,13 +69,14 @@ export class InlineHost implements ExecutorFigures {
   readonly #pieces: PieceWatch | undefined;
   /** Of the generators of this thread. */
   readonly #queue: RunQueue;
-  readonly largeReplies = new OnePerTurn();
+  /** Calls whose results are large wait here. */
+  readonly turns: InlineTurns;
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
 
   /**
-   * @param orphans of this thread, whatever loading of the modules they are of
+   * @param orphans of this thread, as `turns`: whatever loading of the modules they are of
    * @param observer told of each call
    * @param callers who take turns if more calls of a batch procedure wait than one run takes
    */
@@ -82,6 +85,7 @@ export class InlineHost implements ExecutorFigures {
     deadlines: DeadlineSweep,
     streams: OpenStreams,
     orphans: OrphanCounts,
+    turns: InlineTurns,
     observer?: CallObserver,
     watch?: FrontEndWatch,
     callers: Callers<RequestScope> = oneCaller,
@@ -90,6 +94,7 @@ export class InlineHost implements ExecutorFigures {
     this.openOptions = { ...options, showsFaults: true };
     this.deadlines = deadlines;
     this.orphans = orphans;
+    this.turns = turns;
     this.#streams = streams;
     this.#pieces = watch && new PieceWatch(watch);
     this.#queue = new RunQueue(this.#pieces);
@@ -135,39 +140,6 @@ export class InlineHost implements ExecutorFigures {
   /** From here on nothing starts; what waits is ended through its deadline. */
   close(): void {
     this.isClosed = true;
-    this.largeReplies.runAll();
-  }
-}
-
-/**
- * Calls of which one runs in each turn of the event loop. A large reply takes tens of milliseconds to make, and many callers
- * may ask for one at the same time: calls of all others run between them.
- */
-class OnePerTurn {
-  #waiting: (() => void)[] = [];
-  #isTaken = false;
-
-  /** Takes this turn, for one call. @returns false: another call has it */
-  take(): boolean {
-    if (this.#isTaken) return false;
-    this.#isTaken = true;
-    setImmediate(() => this.runAll());
-    return true;
-  }
-
-  /** @param run called in a later turn: takes that turn if it still needs one */
-  add(run: () => void): void {
-    this.#waiting.push(run);
-  }
-
-  /** Runs those that wait, up to the first that takes the turn. */
-  runAll(): void {
-    this.#isTaken = false;
-    while (!this.#isTaken) {
-      const run = this.#waiting.shift();
-      if (run === undefined) return;
-      run();
-    }
   }
 }
 
@@ -202,7 +174,8 @@ export class InlineExecutor implements Executor {
   readonly #scopes = new WeakMap<LazyContext, RequestScope>();
   /** Calls of batch procedures that gather, by procedure. */
   readonly #gatherers = new Map<string, BatchGatherer>();
-  #hasLargeReplies = false;
+  /** Characters of the last result. */
+  #lastResult = 0;
 
   /**
    * @param onBlocked told when a call has held this thread for so many milliseconds
@@ -224,13 +197,20 @@ export class InlineExecutor implements Executor {
   }
 
   execute(call: Call): Reply | Promise<Reply> {
+    if (this.#lastResult <= smallResult) return this.#start(call);
+    return this.#host.turns.run(
+      call.scope,
+      inlineCostUs(paramsLength(call), this.#lastResult),
+      () => this.#start(call),
+      (refusal) => this.#ending.refuse(call, refusal, neverRan, waitOf(call, clockMs())),
+    );
+  }
+
+  #start(call: Call): Reply | Promise<Reply> {
     const host = this.#host;
     if (host.isClosed) return this.#ending.refuse(call, cancelled);
     if (host.orphans.isFullOf(call.procedure.name)) {
       return this.#ending.refuse(call, overloaded('orphans'));
-    }
-    if (this.#hasLargeReplies && !host.largeReplies.take()) {
-      return new Promise((resolve) => host.largeReplies.add(() => resolve(this.execute(call))));
     }
     const watch = this.#watch;
     const began = clockMs();
@@ -378,9 +358,7 @@ export class InlineExecutor implements Executor {
         ? this.#ending.refuse(call, opening.refusal, runUs, waitUs, busyUs)
         : this.#ending.pass(call, opening.reply, 0, runUs, waitUs, busyUs);
     }
-    if (sink === undefined) {
-      this.#hasLargeReplies = (outcome.bytes?.byteLength ?? outcome.text.length) > largeReply;
-    }
+    if (sink === undefined) this.#lastResult = outcome.bytes?.byteLength ?? outcome.text.length;
     return this.#ending.finish(call, outcome, runUs, waitUs, busyUs, together);
   }
 

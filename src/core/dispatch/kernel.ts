@@ -42,10 +42,13 @@ import {
   limitExceeded,
   neverRan,
   overloadedOutcome,
+  paramsLength,
   type Refusal,
   unparsed,
+  unrunOutcome,
 } from './call.ts';
 import type { Executor } from './executor.ts';
+import { type InlineTurns, inlineCostUs, smallParams } from './inline-turns.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
@@ -100,20 +103,24 @@ export class Kernel {
   /** Ends calls that come to no executor. */
   readonly #unplaced: CallEnding;
   readonly #onBatch: ((scope: RequestScope, calls: number) => void) | undefined;
+  readonly #turns: InlineTurns;
 
   /**
+   * @param turns of what runs on this thread
    * @param observer called with what is refused before it comes to an executor
    * @param onBatch called with the number of calls of a batch, before the first of them runs
    */
   constructor(
     limits: KernelLimits,
     current: () => Routing,
+    turns: InlineTurns,
     observer?: CallObserver,
     onBatch?: (scope: RequestScope, calls: number) => void,
   ) {
     this.#onBatch = onBatch;
     this.#limits = limits;
     this.#current = current;
+    this.#turns = turns;
     this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
@@ -151,20 +158,23 @@ export class Kernel {
     routing: Routing,
     sink: ReplySink | undefined,
   ): Reply | Promise<Reply> | GoesToSink {
-    const quick = scanLargeEnvelope(body, this.#limits.strict);
-    const procedure = quick && routing.table.get(quick.method);
-    if (quick?.id !== undefined && procedure !== undefined && procedure.stream === undefined) {
-      const executor = routing.executorFor(procedure);
-      if (executor.takesUnparsed) {
-        return execute(executor, unparsedCall(procedure, quick, body, scope), sink);
+    const found = findCall(scanLargeEnvelope(body, this.#limits.strict), routing);
+    if (found?.quick.id !== undefined) {
+      const call = unparsedCall(found, body, scope);
+      if (found.executor.takesUnparsed) return execute(found.executor, call, sink);
+      const { maxInlineParamsBytes: limit } = this.#limits;
+      if (paramsLength(call) > limit) {
+        return this.#unplaced.refuse(call, limitExceeded(limit, 'params'));
       }
     }
-    if (typeof body !== 'string' && body.byteLength > largeBatch) {
-      return this.#run(readBytes(body, this.#limits), body, scope, routing);
-    }
-    const text = typeof body === 'string' ? body : decodeUtf8(body);
-    const read = text === undefined ? unreadableBody() : readBody(text, this.#limits);
-    return this.#run(read, text, scope, routing);
+    return this.#inTurn(body, found, scope, () => {
+      if (typeof body !== 'string' && body.byteLength > largeBatch) {
+        return this.#run(readBytes(body, this.#limits), body, scope, routing);
+      }
+      const text = typeof body === 'string' ? body : decodeUtf8(body);
+      const read = text === undefined ? unreadableBody() : readBody(text, this.#limits);
+      return this.#run(read, text, scope, routing);
+    });
   }
 
   #handleText(
@@ -173,21 +183,43 @@ export class Kernel {
     routing: Routing,
     sink: ReplySink | undefined,
   ): Reply | Promise<Reply> | GoesToSink {
-    const quick = scanEnvelope(text, text, 0, this.#limits.strict);
-    if (quick !== undefined) {
-      const procedure = routing.table.get(quick.method);
-      if (procedure !== undefined && procedure.stream === undefined) {
-        const executor = routing.executorFor(procedure);
-        if (executor.takesUnparsed && idIsKnown(quick, text)) {
-          return execute(executor, unparsedCall(procedure, quick, text, scope), sink);
-        }
-        const params = executor.takesUnparsed ? unparsed : this.#parseParams(text, quick);
-        if (params !== unparsed) {
-          return executor.execute(toCall(procedure, quick, params, text, scope));
-        }
-      }
+    const found = findCall(scanEnvelope(text, text, 0, this.#limits.strict), routing);
+    if (found?.executor.takesUnparsed === true && idIsKnown(found.quick, text)) {
+      return execute(found.executor, unparsedCall(found, text, scope), sink);
+    }
+    return text.length <= smallParams
+      ? this.#runText(text, found, scope, routing)
+      : this.#inTurn(text, found, scope, () => this.#runText(text, found, scope, routing));
+  }
+
+  #runText(
+    text: string,
+    found: FoundCall | undefined,
+    scope: RequestScope,
+    routing: Routing,
+  ): Reply | Promise<Reply> {
+    if (found?.executor.takesUnparsed === false) {
+      const params = this.#parseParams(text, found.quick);
+      if (params !== unparsed) return found.executor.execute(toCall(found, params, text, scope));
     }
     return this.#run(readBody(text, this.#limits), text, scope, routing);
+  }
+
+  /** Reads and runs a body that is not small, in a turn of its caller. */
+  #inTurn(
+    source: string | Uint8Array,
+    found: FoundCall | undefined,
+    scope: RequestScope,
+    run: () => Reply | Promise<Reply>,
+  ): Reply | Promise<Reply> {
+    return this.#turns.run(scope, inlineCostUs(source.length, 0), run, (refusal) => {
+      if (found?.quick.id !== undefined) {
+        return this.#unplaced.refuse(unparsedCall(found, source, scope), refusal);
+      }
+      this.#unplaced.observer?.onRefused(refusal.code, undefined, undefined, scope);
+      // Nobody waits for the reply to what only reading would tell of.
+      return scope.cancelled ? undefined : refuseBody(source, unrunOutcome(refusal), this.#limits);
+    });
   }
 
   /** The params of a quick reading; `unparsed` where only the exact reader can say what they are. */
@@ -225,10 +257,11 @@ export class Kernel {
         const request = { source, scope, routing, isAlone: false, suggestions };
         const steps = body.entries.map((entry) => this.#toStep(entry, request));
         const { batchConcurrency, overlapReads } = this.#limits;
+        const nextTurn = (costUs: number): Promise<void> => this.#turns.next(scope, costUs);
         const replies =
           batchConcurrency === 1
-            ? runInOrder(steps, this.#unplaced, overlapReads)
-            : runConcurrently(steps, batchConcurrency, this.#unplaced);
+            ? runInOrder(steps, this.#unplaced, nextTurn, overlapReads)
+            : runConcurrently(steps, batchConcurrency, this.#unplaced, nextTurn);
         return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
       }
     }
@@ -344,18 +377,26 @@ function execute(
     : executor.executeInto(call, sink);
 }
 
-function unparsedCall(
-  procedure: Procedure,
-  quick: ScannedEnvelope,
-  source: string | Uint8Array,
-  scope: RequestScope,
-): Call {
-  return toCall(procedure, quick, quick.start === -1 ? undefined : unparsed, source, scope);
+/** The one call of a body, as far as the quick reader can tell: its procedure exists and does not stream. */
+interface FoundCall {
+  readonly quick: ScannedEnvelope;
+  readonly procedure: Procedure;
+  readonly executor: Executor;
+}
+
+function findCall(quick: ScannedEnvelope | undefined, routing: Routing): FoundCall | undefined {
+  if (quick === undefined) return undefined;
+  const procedure = routing.table.get(quick.method);
+  if (procedure === undefined || procedure.stream !== undefined) return undefined;
+  return { quick, procedure, executor: routing.executorFor(procedure) };
+}
+
+function unparsedCall(found: FoundCall, source: string | Uint8Array, scope: RequestScope): Call {
+  return toCall(found, found.quick.start === -1 ? undefined : unparsed, source, scope);
 }
 
 function toCall(
-  procedure: Procedure,
-  { id, start, end }: ScannedEnvelope,
+  { quick: { id, start, end }, procedure }: FoundCall,
   params: unknown,
   source: string | Uint8Array,
   scope: RequestScope,

@@ -1,11 +1,15 @@
 import { mostUnitBytes, type Reply } from '../protocol/reply.ts';
 import { type Call, type CallEnding, errorFor, limitExceeded, type Refusal } from './call.ts';
 import type { Executor } from './executor.ts';
+import { inlineCostUs } from './inline-turns.ts';
 
 /** One entry of a batch: a call and its executor, or a reply that is made already. */
 export type Step =
   | { readonly call: Call; readonly executor: Executor }
   | { readonly call: undefined; readonly reply: Reply };
+
+/** Waits until the rest of a batch may go on, which is expected to take so many microseconds. */
+type NextTurn = (costUs: number) => Promise<void>;
 
 /**
  * Runs the steps of a batch strictly one after another, whatever their placement, and returns the replies in the same
@@ -15,22 +19,24 @@ export type Step =
  * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
  *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
  *   reported as a result
+ * @param nextTurn resolves when the rest of the batch may go on
  * @param overlapReads neighbours that are readOnly run at the same time
  */
 export function runInOrder(
   steps: readonly Step[],
   unplaced: CallEnding,
+  nextTurn: NextTurn,
   overlapReads = false,
 ): readonly Reply[] | Promise<readonly Reply[]> {
   const budget = new ReplyBudget(unplaced);
-  const pace = new Pace();
+  const pace = new Pace(nextTurn);
   const replies: Reply[] = [];
   const run = (): readonly Reply[] | Promise<readonly Reply[]> => {
     while (replies.length < steps.length) {
       const start = replies.length;
       const reads = overlapReads ? readsFrom(steps, start) : [];
       if (reads.length > 1) {
-        return runTogether(reads, longestRun, budget).then((values) => {
+        return runTogether(reads, longestRun, budget, nextTurn).then((values) => {
           replies.push(...values);
           return run();
         });
@@ -63,7 +69,7 @@ export function runInOrder(
           });
         }
         replies.push(budget.take(call, reply));
-        if (pace.isOver(call)) return pace.turn().then(run);
+        if (pace.isOver(call, reply)) return pace.turn().then(run);
       }
     }
     return replies;
@@ -155,17 +161,19 @@ export function runConcurrently(
   steps: readonly Step[],
   concurrency: number,
   unplaced: CallEnding,
+  nextTurn: NextTurn,
 ): Promise<readonly Reply[]> {
-  return runTogether(steps, concurrency, new ReplyBudget(unplaced));
+  return runTogether(steps, concurrency, new ReplyBudget(unplaced), nextTurn);
 }
 
 async function runTogether(
   steps: readonly Step[],
   concurrency: number,
   budget: ReplyBudget,
+  nextTurn: NextTurn,
 ): Promise<readonly Reply[]> {
   const replies: Reply[] = steps.map(() => undefined);
-  const pace = new Pace();
+  const pace = new Pace(nextTurn);
   let next = 0;
   const runNext = async (): Promise<void> => {
     while (next < steps.length) {
@@ -179,7 +187,7 @@ async function runTogether(
       } else {
         const reply = step.executor.execute(call);
         replies[index] = budget.take(call, await reply);
-        if (!(reply instanceof Promise) && pace.isOver(call)) await pace.turn();
+        if (!(reply instanceof Promise) && pace.isOver(call, reply)) await pace.turn();
       }
     }
   };
@@ -210,8 +218,9 @@ function areTexts(replies: readonly Reply[]): replies is readonly string[] {
 /** Calls that run inline in one turn of the event loop, as far as they belong to one batch. */
 const callsPerTurn = 256;
 
-/** Params of so many bytes count as one call more: 64 KiB of them fill a turn. */
+/** Params of so many bytes count as one call more, and replies of so many characters: 64 KiB, or 256 KiB, fill a turn. */
 const bytesPerCall = 256;
+const charactersPerCall = 1024;
 
 /**
  * Tells when a batch must let others have a turn. Each inline call is short by itself, but a thousand in a row would hold the
@@ -219,15 +228,26 @@ const bytesPerCall = 256;
  * on the machine.
  */
 class Pace {
+  readonly #nextTurn: NextTurn;
   #left = callsPerTurn;
+  #turn: Promise<void> | undefined;
 
-  isOver({ start, end }: Call): boolean {
+  constructor(nextTurn: NextTurn) {
+    this.#nextTurn = nextTurn;
+  }
+
+  isOver({ start, end }: Call, reply: Reply): boolean {
     this.#left -= 1 + Math.floor((end - start) / bytesPerCall);
+    this.#left -= Math.floor((reply?.length ?? 0) / charactersPerCall);
     return this.#left <= 0;
   }
 
-  async turn(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#left = callsPerTurn;
+  /** The next turn of the batch: all its calls that run at the same time wait for one. */
+  turn(): Promise<void> {
+    this.#turn ??= this.#nextTurn(inlineCostUs(callsPerTurn * bytesPerCall, 0)).then(() => {
+      this.#turn = undefined;
+      this.#left = callsPerTurn;
+    });
+    return this.#turn;
   }
 }

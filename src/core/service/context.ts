@@ -11,6 +11,7 @@ import {
 } from '../dispatch/caller-key.ts';
 import { DeadlineSweep, OrphanCounts } from '../dispatch/deadline.ts';
 import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
+import { InlineTurns } from '../dispatch/inline-turns.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
 import {
@@ -155,6 +156,7 @@ export function createContext(options: DispatcherOptions) {
     poolCounters: new CountersByGroup(),
     /** Of the main thread. */
     orphans: new OrphanCounts(config.maxOrphansPerWorker),
+    turns: new InlineTurns(shares, deadlines),
     inFlight: new Share(config.maxInFlight, early),
     streamShare,
     /** How the workers are shared out among callers whose calls wait. */

@@ -117,7 +117,7 @@ export class Dispatcher implements Service {
     this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
     this.tracing = config.tracing ? Tracing.load() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
-    const kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    const kernel = new Kernel(config, () => this.#routing(), context.turns, observation, onBatch);
     this.#admission = new Admission(context, this.#generations, kernel);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),

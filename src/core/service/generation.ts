@@ -109,7 +109,7 @@ export class Generation implements Routing, Replicas {
     this.streams = loaded?.streams ?? createStreams(context);
     this.#modules = loaded?.modules;
     this.#context = context;
-    const { config, log, deadlines, observation, orphans, watch, shares } = context;
+    const { config, log, deadlines, observation, orphans, turns, watch, shares } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
     const broadcast: Broadcast = async (...given) =>
@@ -120,6 +120,7 @@ export class Generation implements Routing, Replicas {
       deadlines,
       this.streams,
       orphans,
+      turns,
       observation,
       watch,
       shares,

@@ -12,6 +12,7 @@ import { longestDelayMs } from '../../core/base/timer.ts';
 import { type Config, resolveConfig } from '../../core/config/config.ts';
 import { DeadlineSweep, OrphanCounts } from '../../core/dispatch/deadline.ts';
 import { InlineExecutor, InlineHost } from '../../core/dispatch/inline.ts';
+import { InlineTurns } from '../../core/dispatch/inline-turns.ts';
 import { Kernel } from '../../core/dispatch/kernel.ts';
 import { type CallerFacts, createCallerScope, RequestScope } from '../../core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../core/dispatch/share.ts';
@@ -200,11 +201,13 @@ function createInlineKernel(
   const reports = { onFault: onFault ?? logFault(log), onLine: logLine(log) };
   const options = { checkResults, timeoutMs, maxReplyBytes, ...reports };
   const orphans = new OrphanCounts(config.maxOrphansPerWorker);
-  const inline = new InlineExecutor(new InlineHost(options, deadlines, streams, orphans));
-  return new Kernel(config, () => ({
+  const turns = new InlineTurns(oneCaller, deadlines);
+  const inline = new InlineExecutor(new InlineHost(options, deadlines, streams, orphans, turns));
+  const routing = () => ({
     table: table(),
     isIncomplete: false,
     streams,
     executorFor: () => inline,
-  }));
+  });
+  return new Kernel(config, routing, turns);
 }

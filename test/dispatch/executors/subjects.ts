@@ -3,6 +3,7 @@ import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep, OrphanCounts } from '../../../src/core/dispatch/deadline.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
+import { InlineTurns } from '../../../src/core/dispatch/inline-turns.ts';
 import { closedExecutor } from '../../../src/core/dispatch/kernel.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
@@ -33,7 +34,9 @@ export const inline: Subject = {
     const deadlines = new DeadlineSweep();
     const options = { timeoutMs, maxReplyBytes, checkResults: 'refuse' as const, onFault };
     const streams = createStreams(deadlines, observer);
-    const host = new InlineHost(options, deadlines, streams, new OrphanCounts(4096), observer);
+    const turns = new InlineTurns(oneCaller, deadlines);
+    const orphans = new OrphanCounts(4096);
+    const host = new InlineHost(options, deadlines, streams, orphans, turns, observer);
     return {
       executor: new InlineExecutor(host),
       streams,

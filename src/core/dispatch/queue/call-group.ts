@@ -168,9 +168,26 @@ export interface CallReceiver {
   send(item: QueuedCall, follows: boolean): Sending;
 }
 
+/** What waits in a fair queue: calls of one request. */
+export interface QueuedWork {
+  readonly scope: RequestScope;
+  /** By `clockMs`. */
+  readonly arrivedAt: number;
+  /** Calls that wait. */
+  readonly waiting: number;
+  /** Expected microseconds of all of them, of what leaves next, and of what was sent and came back. */
+  readonly expectedUs: number;
+  readonly nextUs: number;
+  readonly returnedUs: number;
+  /** Whether it was sent, and taken back. */
+  readonly isReturned: boolean;
+  /** Where it waits. Kept by the queue. */
+  queue: WaitingPlace | undefined;
+}
+
 export interface WaitingPlace {
-  /** Takes the group out: it is about to be answered, or it goes elsewhere. */
-  drop(group: CallGroup): void;
+  /** Takes the work out: it is about to be answered, or it goes elsewhere. */
+  drop(work: QueuedWork): void;
 }
 
 /** What a group sends at a time, expected microseconds; at least one call. So a long batch does not hold a worker. */

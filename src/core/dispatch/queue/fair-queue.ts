@@ -1,6 +1,6 @@
 import type { RequestScope } from '../scope.ts';
 import type { Callers } from '../share.ts';
-import type { CallGroup, WaitingPlace } from './call-group.ts';
+import type { CallGroup, QueuedWork, WaitingPlace } from './call-group.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
@@ -15,11 +15,11 @@ const mostForStreamsUs = 50_000;
 const mostDebtUs = 50_000;
 
 /** A group in the line of its caller, linked both ways: a group that is answered meanwhile leaves without a search. */
-class LineNode implements WaitingPlace {
-  readonly group: CallGroup;
-  readonly line: Line;
-  before: LineNode | undefined;
-  behind: LineNode | undefined;
+class LineNode<Work extends QueuedWork> implements WaitingPlace {
+  readonly group: Work;
+  readonly line: Line<Work>;
+  before: LineNode<Work> | undefined;
+  behind: LineNode<Work> | undefined;
   /** What was counted when the group came: exactly that is taken off again when the group leaves. */
   readonly calls: number;
   readonly workUs: number;
@@ -28,10 +28,10 @@ class LineNode implements WaitingPlace {
   readonly costUs: number;
 
   constructor(
-    group: CallGroup,
-    line: Line,
-    before: LineNode | undefined,
-    behind: LineNode | undefined,
+    group: Work,
+    line: Line<Work>,
+    before: LineNode<Work> | undefined,
+    behind: LineNode<Work> | undefined,
   ) {
     this.group = group;
     this.line = line;
@@ -49,11 +49,11 @@ class LineNode implements WaitingPlace {
 }
 
 /** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
-class Line {
-  readonly queue: FairQueue;
-  readonly caller: QueuedCaller;
-  first: LineNode | undefined = undefined;
-  last: LineNode | undefined = undefined;
+class Line<Work extends QueuedWork> {
+  readonly queue: FairQueue<Work>;
+  readonly caller: QueuedCaller<Work>;
+  first: LineNode<Work> | undefined = undefined;
+  last: LineNode<Work> | undefined = undefined;
   /** What the caller may still send at its turn, expected microseconds. */
   deficitUs: number;
   /** What it has paid for streams since its last group left. */
@@ -61,10 +61,10 @@ class Line {
   /** The same for calls that left in others' runs. */
   #forRunsUs = 0;
   /** Neighbours in the round of callers. */
-  previous: Line = this;
-  next: Line = this;
+  previous: Line<Work> = this;
+  next: Line<Work> = this;
 
-  constructor(queue: FairQueue, caller: QueuedCaller) {
+  constructor(queue: FairQueue<Work>, caller: QueuedCaller<Work>) {
     this.queue = queue;
     this.caller = caller;
     this.deficitUs = -caller.debtUs;
@@ -72,7 +72,7 @@ class Line {
   }
 
   /** The group that came last, apart from groups that a worker gave back. */
-  get newest(): CallGroup | undefined {
+  get newest(): Work | undefined {
     let node = this.last;
     while (node?.isReturned) node = node.before;
     return node?.group;
@@ -129,11 +129,11 @@ class Line {
  * The caller gets back what the group had paid for those calls. A batch that is sent in portions pays for each
  * portion, and other groups go in between. A caller whose streams compute pays for that time, too.
  */
-export class FairQueue {
-  readonly #callers: QueuedCallers;
-  readonly #lines = new Map<QueuedCaller, Line>();
+export class FairQueue<Work extends QueuedWork = CallGroup> {
+  readonly #callers: QueuedCallers<Work>;
+  readonly #lines = new Map<QueuedCaller<Work>, Line<Work>>();
   /** Whose turn it is; undefined: nobody waits. */
-  #turn: Line | undefined;
+  #turn: Line<Work> | undefined;
 
   /** Calls that wait. */
   size = 0;
@@ -141,7 +141,7 @@ export class FairQueue {
   workUs = 0;
 
   /** @param callers the accounts that this queue shares with others */
-  constructor(callers: QueuedCallers) {
+  constructor(callers: QueuedCallers<Work>) {
     this.#callers = callers;
   }
 
@@ -150,12 +150,12 @@ export class FairQueue {
     return this.#lines.size;
   }
 
-  push(group: CallGroup): void {
+  push(group: Work): void {
     const caller = this.#callers.of(group);
     const line = this.#lines.get(caller) ?? this.#open(caller);
     line.deficitUs += group.returnedUs;
     // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
-    let behind: LineNode | undefined;
+    let behind: LineNode<Work> | undefined;
     if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
       behind = line.first;
       while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
@@ -175,12 +175,12 @@ export class FairQueue {
   }
 
   /** The group that goes next; it stays here until `shift`. */
-  peek(): CallGroup | undefined {
+  peek(): Work | undefined {
     return this.#next()?.group;
   }
 
   /** A group that waited elsewhere leaves with one that waited here: its caller pays as if it had waited here, too. */
-  payFor(group: CallGroup): void {
+  payFor(group: Work): void {
     const caller = this.#callers.known(group);
     if (caller === undefined) return;
     const line = this.#lines.get(caller);
@@ -188,7 +188,7 @@ export class FairQueue {
     else caller.debtUs = Math.min(caller.debtUs + group.nextUs, mostDebtUs);
   }
 
-  shift(): CallGroup | undefined {
+  shift(): Work | undefined {
     const node = this.#next();
     if (node === undefined) return undefined;
     node.line.pay(node.costUs);
@@ -196,7 +196,7 @@ export class FairQueue {
     return node.group;
   }
 
-  leave(node: LineNode): void {
+  leave(node: LineNode<Work>): void {
     const { group, line, before, behind } = node;
     group.queue = undefined;
     if (before === undefined) line.first = behind;
@@ -214,8 +214,8 @@ export class FairQueue {
   }
 
   /** Caller by caller, the groups of each oldest first. */
-  get all(): CallGroup[] {
-    const groups: CallGroup[] = [];
+  get all(): Work[] {
+    const groups: Work[] = [];
     for (const line of this.#lines.values()) {
       for (let node = line.first; node !== undefined; node = node.behind) {
         groups.push(node.group);
@@ -225,7 +225,7 @@ export class FairQueue {
   }
 
   /** Gives turns until a caller has enough for its oldest group. */
-  #next(): LineNode | undefined {
+  #next(): LineNode<Work> | undefined {
     let line = this.#turn;
     if (line === undefined) return undefined;
     let { rounds } = line;
@@ -246,7 +246,7 @@ export class FairQueue {
   }
 
   /** Puts a new caller behind all others. It gets its first quantum at its first turn. */
-  #open(caller: QueuedCaller): Line {
+  #open(caller: QueuedCaller<Work>): Line<Work> {
     const line = new Line(this, caller);
     this.#lines.set(caller, line);
     caller.lines.add(line);
@@ -262,7 +262,7 @@ export class FairQueue {
     return line;
   }
 
-  #close(line: Line): void {
+  #close(line: Line<Work>): void {
     this.#lines.delete(line.caller);
     line.caller.lines.delete(line);
     line.caller.debtUs = Math.max(line.caller.debtUs, line.debtUs);
@@ -291,7 +291,7 @@ export function boundedWeight(weight: number): number {
 }
 
 /** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */
-interface QueuedCaller {
+interface QueuedCaller<Work extends QueuedWork> {
   readonly key: string;
   readonly weight: number;
   calls: number;
@@ -299,7 +299,7 @@ interface QueuedCaller {
   workUs: number;
   /** What it has taken in runs beyond its turns, and pays in its next line, microseconds. */
   debtUs: number;
-  readonly lines: Set<Line>;
+  readonly lines: Set<Line<Work>>;
 }
 
 /**
@@ -307,11 +307,11 @@ interface QueuedCaller {
  * room by calling several procedures. An account exists only while its caller has something queued: so the bound on
  * waiting calls also bounds the accounts.
  */
-export class QueuedCallers {
+export class QueuedCallers<Work extends QueuedWork = CallGroup> {
   readonly #shares: CallerShares;
-  readonly #callers = new Map<string, QueuedCaller>();
+  readonly #callers = new Map<string, QueuedCaller<Work>>();
   /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
-  #longest: Longest | undefined;
+  #longest: Longest<Work> | undefined;
   #weights = 0;
 
   /** Calls that wait, and those of them that a worker gave back. */
@@ -329,7 +329,7 @@ export class QueuedCallers {
   }
 
   /** The account of a group's caller, made where there is none. */
-  of({ scope }: CallGroup): QueuedCaller {
+  of({ scope }: Work): QueuedCaller<Work> {
     const key = this.#shares.keyOf(scope);
     const known = this.#callers.get(key);
     if (known !== undefined) return known;
@@ -340,7 +340,7 @@ export class QueuedCallers {
       groups: 0,
       workUs: 0,
       debtUs: 0,
-      lines: new Set<Line>(),
+      lines: new Set<Line<Work>>(),
     };
     this.#callers.set(key, caller);
     this.#weights += caller.weight;
@@ -348,7 +348,7 @@ export class QueuedCallers {
   }
 
   /** The account of a group's caller; undefined: it has nothing else queued, and so nobody to share with. */
-  known({ scope }: CallGroup): QueuedCaller | undefined {
+  known({ scope }: Work): QueuedCaller<Work> | undefined {
     return this.#callers.size === 0 ? undefined : this.#callers.get(this.#shares.keyOf(scope));
   }
 
@@ -358,7 +358,7 @@ export class QueuedCallers {
     for (const line of this.#callers.get(this.#shares.keyOf(scope))?.lines ?? []) line.charge(us);
   }
 
-  enter(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
+  enter(caller: QueuedCaller<Work>, { calls, workUs, isReturned }: LineNode<Work>): void {
     caller.groups++;
     caller.workUs += workUs;
     this.calls += calls;
@@ -368,7 +368,7 @@ export class QueuedCallers {
   }
 
   /** A caller has one group less queued. Its account ends with its last group. */
-  leave(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
+  leave(caller: QueuedCaller<Work>, { calls, workUs, isReturned }: LineNode<Work>): void {
     caller.groups--;
     caller.workUs -= workUs;
     this.calls -= calls;
@@ -386,9 +386,9 @@ export class QueuedCallers {
   }
 
   /** Of the caller with the most calls. Groups that workers gave back do not count. undefined: there is none. */
-  newestOfLongest(): CallGroup | undefined {
+  newestOfLongest(): Work | undefined {
     this.#longest ??= new Longest(this.#callers.values());
-    let newest: CallGroup | undefined;
+    let newest: Work | undefined;
     for (const { newest: last } of this.#longest.longest()?.lines ?? []) {
       if (last === undefined) continue;
       if (newest === undefined || last.arrivedAt >= newest.arrivedAt) newest = last;
@@ -400,13 +400,13 @@ export class QueuedCallers {
    * How much work leaves before the last group of this group's caller has left, microseconds of one worker: the
    * caller's own work by its share of the time, and at most all work that waits.
    */
-  waitUsOf({ scope }: CallGroup): number {
+  waitUsOf({ scope }: Work): number {
     const caller = this.#callers.get(this.#shares.keyOf(scope));
     if (caller === undefined) return this.workUs;
     return Math.min(this.workUs, (caller.workUs * this.#weights) / caller.weight);
   }
 
-  #count(caller: QueuedCaller, calls: number): void {
+  #count(caller: QueuedCaller<Work>, calls: number): void {
     this.#longest?.change(caller, caller.calls + calls);
     caller.calls += calls;
   }
@@ -416,16 +416,16 @@ export class QueuedCallers {
  * Finds the caller with the most calls without a search: callers with equally many stand together, and the greatest number
  * changes by no more than a caller's does.
  */
-class Longest {
-  readonly #byCalls = new Map<number, Set<QueuedCaller>>();
+class Longest<Work extends QueuedWork> {
+  readonly #byCalls = new Map<number, Set<QueuedCaller<Work>>>();
   #most = 0;
 
-  constructor(callers: Iterable<QueuedCaller>) {
+  constructor(callers: Iterable<QueuedCaller<Work>>) {
     for (const caller of callers) this.#add(caller, caller.calls);
   }
 
   /** A caller has so many calls from now on; 0: it is gone. `caller.calls` is still the old number. */
-  change(caller: QueuedCaller, calls: number): void {
+  change(caller: QueuedCaller<Work>, calls: number): void {
     const before = this.#byCalls.get(caller.calls);
     before?.delete(caller);
     if (before?.size === 0) this.#byCalls.delete(caller.calls);
@@ -434,11 +434,11 @@ class Longest {
   }
 
   /** Of several callers the one that has had so many calls for the longest time; undefined: there is none. */
-  longest(): QueuedCaller | undefined {
+  longest(): QueuedCaller<Work> | undefined {
     return this.#byCalls.get(this.#most)?.values().next().value;
   }
 
-  #add(caller: QueuedCaller, calls: number): void {
+  #add(caller: QueuedCaller<Work>, calls: number): void {
     if (calls === 0) return;
     const equals = this.#byCalls.get(calls);
     if (equals === undefined) this.#byCalls.set(calls, new Set([caller]));
@@ -555,7 +555,7 @@ export class GroupQueue implements WaitingPlace {
     return group;
   }
 
-  drop(group: CallGroup): void {
+  drop(group: QueuedWork): void {
     this.#count(group, -1);
     group.queue = undefined;
   }
@@ -569,7 +569,7 @@ export class GroupQueue implements WaitingPlace {
     return groups;
   }
 
-  #count(group: CallGroup, sign: 1 | -1): void {
+  #count(group: QueuedWork, sign: 1 | -1): void {
     this.size += sign * group.waiting;
     // Sums of floats drift: an empty queue's work is exactly nothing.
     this.workUs = this.size === 0 ? 0 : this.workUs + sign * group.expectedUs;

@@ -24,6 +24,19 @@ const unresponsiveAfterMs = 500;
 
 type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies' | 'maxOrphansPerWorker'>;
 
+/** Calls at a worker that have not begun, and go elsewhere together if at all: those of a group, or of one run. */
+export interface UnstartedCalls {
+  readonly first: CallGroup;
+  readonly groups: Set<CallGroup>;
+  calls: number;
+  expectedUs: number;
+  leastUs: number;
+}
+
+function byAge(a: QueuedCall, b: QueuedCall): number {
+  return a.ticket - b.ticket;
+}
+
 /**
  * The calls that one worker was sent, and their expected cost. Sends calls, takes back those that have not started, and ends
  * those that do not end by themselves: their callers leave, or their time is over.
@@ -64,6 +77,29 @@ export class WorkerCalls implements CallReceiver {
   of(ticket: number): QueuedCall | undefined {
     const item = this.all[ticket % slotCount];
     return item?.ticket === ticket ? item : undefined;
+  }
+
+  /** The calls that have not begun and have not come back before, oldest first. */
+  get unstarted(): UnstartedCalls[] {
+    const runs = new Map<CallGroup | SentBatch, UnstartedCalls>();
+    const items = this.all.filter((item) => item !== undefined);
+    for (const { group, ticket, batch, expectedUs, leastUs } of items.sort(byAge)) {
+      if (group.cameBack || this.#thread.ledger.startedAt(ticket) !== undefined) continue;
+      const key = (group.batch && batch) ?? group;
+      const run = runs.get(key) ?? {
+        first: group,
+        groups: new Set(),
+        calls: 0,
+        expectedUs: 0,
+        leastUs: 0,
+      };
+      runs.set(key, run);
+      run.groups.add(group);
+      run.calls++;
+      run.expectedUs += expectedUs;
+      run.leastUs += leastUs;
+    }
+    return [...runs.values()];
   }
 
   /** Whether the next frame has calls already. */

@@ -23,7 +23,7 @@ import {
   type WaitingGroups,
 } from '../dispatch/queue/queued-executor.ts';
 import type { Reply } from '../protocol/reply.ts';
-import type { Overrun } from './calls.ts';
+import type { Overrun, UnstartedCalls } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
 import type { HeapSnapshot, PoolWorker } from './worker.ts';
 import { WorkerSet } from './workers.ts';
@@ -88,12 +88,16 @@ export class Pool extends QueuedExecutor {
         this.#sendTogether(group, worker, waiting);
         continue;
       }
-      if (group.procedure.affinity !== undefined) this.#noteAffinity(group, worker);
       waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
-      group.sendTo(worker.calls);
+      this.#sendTo(worker, group);
     }
     for (const worker of active) worker.calls.flush();
     express?.calls.flush();
+  }
+
+  #sendTo(worker: PoolWorker, group: CallGroup): void {
+    if (group.procedure.affinity !== undefined) this.#noteAffinity(group, worker);
+    group.sendTo(worker.calls);
   }
 
   #noteAffinity(group: CallGroup, worker: PoolWorker): void {
@@ -314,31 +318,42 @@ export class Pool extends QueuedExecutor {
   }
 
   /**
-   * Takes calls back from a thread that is held up. A thread with generators reads its port between two slices: from there
-   * calls go only to a thread that can start them now. Sent again to the same one, they would come when the next slice has
-   * begun, and never run. So a call that has come back before stays, too, if code between calls holds its thread.
+   * Takes calls back from a thread that is held up, to whatever thread has room next. But a thread with generators reads its
+   * port between two slices: what is taken back from there, and sent again, may come when the next slice has begun, slice after
+   * slice. From there a call goes straight to a thread that can start it now, and at most once. Else it stays.
    *
    * @returns false if all of them stay
    */
   #moveFrom(worker: PoolWorker, overrun: Overrun, now: number): boolean {
-    const { active, express } = this.workers;
-    const canStart = (other: PoolWorker | undefined): boolean =>
-      other !== undefined && other !== worker && other.freeSlots > 0 && other.watchdog.isFree(now);
-    const [toActive, toExpress] = [active.some(canStart), canStart(express)];
-    const hasSlices = worker.streams.generators > 0;
-    const groups = worker.calls.takeBack(
-      (group) =>
-        toActive ||
-        (toExpress && group.leastUs <= shortBoundUs) ||
-        (!hasSlices && (overrun === 'call' || !group.isReturned)),
-    );
-    if (groups.length === 0 && (hasSlices || overrun !== 'call')) {
-      if (hasSlices) this.#behindSlices.push(worker);
+    if (worker.streams.generators > 0) {
+      this.#moveOn(worker, now);
+      this.#behindSlices.push(worker);
       return false;
     }
+    const groups = worker.calls.takeBack((group) => overrun === 'call' || !group.cameBack);
+    if (groups.length === 0 && overrun !== 'call') return false;
     this.waiting.addBack(groups);
     worker.watchdog.markOverrun(now);
     return true;
+  }
+
+  #moveOn(worker: PoolWorker, now: number): void {
+    const { active, express } = this.workers;
+    const isFree = (other: PoolWorker): boolean => other !== worker && other.watchdog.isFree(now);
+    const free = active.filter(isFree);
+    const lane = express !== undefined && isFree(express) ? [express] : [];
+    if (free.length === 0 && lane.length === 0) return;
+    for (const run of worker.calls.unstarted) {
+      const isShort = run.leastUs <= shortBoundUs;
+      const target = starterOf(run, free) ?? (isShort ? starterOf(run, lane) : undefined);
+      if (target === undefined) continue;
+      const groups = worker.calls.takeBack((group) => run.groups.has(group));
+      // One of them may have begun meanwhile: the calls after it go on when it has ended.
+      const ready = groups.filter(({ mayGoOn }) => mayGoOn);
+      if (run.first.batch !== undefined) target.calls.sendTogether(ready);
+      else for (const group of ready) this.#sendTo(target, group);
+      target.calls.flush();
+    }
   }
 
   /** A worker has room: calls that wait behind a slice elsewhere are older than many that wait for a worker. */
@@ -347,7 +362,8 @@ export class Pool extends QueuedExecutor {
     this.#behindSlices = [];
     const now = clockMs();
     for (const worker of workers) {
-      if (worker.watchdog.overrun(now) === 'slice') this.#moveFrom(worker, 'slice', now);
+      const overrun = worker.watchdog.overrun(now);
+      if (overrun !== undefined) this.#moveFrom(worker, overrun, now);
     }
   }
 
@@ -373,6 +389,14 @@ export class Pool extends QueuedExecutor {
     });
     return true;
   }
+}
+
+/** Of threads that are free, the one that takes calls which have not begun elsewhere. */
+function starterOf(run: UnstartedCalls, free: readonly PoolWorker[]): PoolWorker | undefined {
+  const { first, expectedUs, calls } = run;
+  const isOpen = (worker: PoolWorker): boolean =>
+    !worker.isCrowdedBy(first) && (first.batch === undefined || worker.mayRun(first));
+  return chooseWorker(free.filter(isOpen), expectedUs, calls);
 }
 
 /** What the choice of a worker depends on in a group. */
@@ -444,13 +468,16 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
   const placed = place(group, open);
-  if (placed !== undefined || express === undefined) return placed;
-  if (!workers.every(isTaken)) return undefined;
-  if (group.batch !== undefined && express.mayRun?.(group) !== true) return undefined;
-  if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return undefined;
-  return express.isHeldByLong || express.isCrowdedBy(group)
-    ? undefined
-    : { group, worker: express };
+  if (express === undefined || (placed !== undefined && !isBehindSlice(placed))) return placed;
+  if (!workers.every(isTaken)) return placed;
+  if (group.batch !== undefined && express.mayRun?.(group) !== true) return placed;
+  if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return placed;
+  return express.isHeldByLong || express.isCrowdedBy(group) ? placed : { group, worker: express };
+}
+
+/** Whether a generator has held the worker's thread for longer than a short call may take. */
+function isBehindSlice({ worker }: Assignment<unknown, Candidate<never>>): boolean {
+  return worker !== 'crowded' && worker.streamCount > 0 && worker.isHeldByLong;
 }
 
 /** Whether a short call had to wait here for a long one. */

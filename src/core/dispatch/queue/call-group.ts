@@ -235,6 +235,8 @@ export class CallGroup implements CancelListener {
   affinity: SentAffinity | undefined = undefined;
   /** The worker that is to take it now, of a group with a home; undefined: any worker. */
   wanted: WorkerLoad | undefined = undefined;
+  /** Whether calls of it were sent, and taken back before they began. */
+  cameBack = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
   /** Calls before this index were sent away at least once. */
@@ -300,7 +302,7 @@ export class CallGroup implements CancelListener {
     return this.#costUs(this.sentUntil);
   }
 
-  /** Microseconds that the calls which have still to be sent are expected to take at least. */
+  /** Microseconds that the calls which have still to be sent are expected to take at least; 0: all are sent. */
   get leastUs(): number {
     let sum = 0;
     for (let i = this.next; i < this.calls.length; i++)
@@ -321,7 +323,7 @@ export class CallGroup implements CancelListener {
     return this.calls.length - this.next;
   }
 
-  /** Whether calls of the group were sent, and taken back from a worker that was lost or held up. */
+  /** Whether calls of the group that are at no worker were sent, and taken back from a worker that was lost or held up. */
   get isReturned(): boolean {
     return this.sentUntil > this.next;
   }
@@ -374,6 +376,7 @@ export class CallGroup implements CancelListener {
   takeBack(index: number): void {
     this.next = Math.min(this.next, index);
     this.state = 'held';
+    this.cameBack = true;
   }
 
   onCancelled(): void {

@@ -1,4 +1,5 @@
 import { messageOf } from '../core/base/message-of.ts';
+import type { Config } from '../core/config/config.ts';
 import { createLog, type Log, type LogLevel } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
@@ -6,6 +7,7 @@ import { RpcApp } from '../server/app/app.ts';
 import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { freePorts } from '../server/http/edge/http-server.ts';
+import { takesUws } from '../server/http/listen.ts';
 import { loadUws } from '../server/http/uws/load.ts';
 import { carryOut } from '../server/supervisor/admin/orders.ts';
 import type { Guard } from '../server/supervisor/guard-thread.ts';
@@ -61,7 +63,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   log.open();
   // Processes of one service pass a Unix socket on, whichever server they have.
   const isOnSocketAlone = config.socket !== '' && config.metricsPort === 'same';
-  const sharesPort = of > 1 || isOnSocketAlone || (await canSharePort(config.transport));
+  const sharesPort = of > 1 || isOnSocketAlone || (await canSharePort(config));
   if (isStopping) return;
   const hooks = await hooksOf(config);
   if (isStopping) return;
@@ -103,17 +105,19 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
 }
 
 /** If the port can't be shared, a new process has to wait until the old one has let go of the port. */
-async function canSharePort(transport: string): Promise<boolean> {
+async function canSharePort({ transport, host }: Config): Promise<boolean> {
   if (process.platform !== 'linux' || transport === 'node') return false;
-  return (await loadUws()).uws !== undefined;
+  return takesUws(await loadUws(), transport, host);
 }
+
+/** Events at level info that say the same of each process. */
+const startEvents = new Set<unknown>(['returns-missing', 'transport']);
 
 /** Drops the notes about the start and about the modules: the first process of the service has logged them. */
 function withoutStartNotes(log: Log): Log {
   return {
     ...log,
-    info: (fields, message) =>
-      void (fields.event !== 'returns-missing' && log.info(fields, message)),
+    info: (fields, message) => void (!startEvents.has(fields.event) && log.info(fields, message)),
     warn: (fields, message) => void (isReady && log.warn(fields, message)),
   };
 }

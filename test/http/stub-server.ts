@@ -152,6 +152,7 @@ export const defaults: HttpOptions = {
   onConnectionRefused: () => {},
   onForeign: () => {},
   warn: (message) => assert.fail(`unexpected warning: ${message}`),
+  tellTransport: () => {},
 };
 
 /** The option of a server whose hook says who calls. A fault of the hook is nowhere told. */

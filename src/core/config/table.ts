@@ -120,8 +120,10 @@ export const table = {
   transport: networkOption({
     kind: oneOf('auto', 'uws', 'node'),
     fallback: 'auto',
-    about: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
-    reason: 'the native one is faster, but has no binary for every platform',
+    about:
+      'HTTP server: uWebSockets.js or node:http; auto: uWebSockets.js if its binary loads, and is known to be right or only this machine can connect',
+    reason:
+      'the native one is faster, but has no binary for every platform, and that for Node 20 refuses requests that arrive in pieces',
   }),
   corsOrigin: networkOption({
     kind: origins(),

@@ -20,6 +20,7 @@ export const logEvents = {
   'console-absent': 'log',
   'http-warning': 'log',
   'request-foreign': 'log',
+  transport: 'log',
   'one-core': 'console',
   'not-niced': 'console',
   reloaded: 'console',

@@ -478,6 +478,7 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
     onForeign: (header, value = '') =>
       log.warn({ event: 'request-foreign', [header]: value.slice(0, 256) }, foreignNotes[header]),
     warn: (message) => log.warn({ event: 'http-warning' }, message),
+    tellTransport: (level, message) => log[level]({ event: 'transport' }, message),
   };
   return { dispatcher, http, refused, natsAuth: asks, asksConsole: options.console === true };
 }

@@ -53,8 +53,9 @@ export async function listenForAll(
       serves: 'operations',
       maxConnections,
     };
-    // Warnings are the same for both servers: the first has printed them.
-    const operations = await listen(service, { ...own, warn: () => {} }, transport);
+    // Both servers have the same to say: the first has said it.
+    const quiet = http ? { warn: () => {}, tellTransport: () => {} } : {};
+    const operations = await listen(service, { ...own, ...quiet }, transport);
     return { calls, operations };
   } catch (error) {
     await calls.close();

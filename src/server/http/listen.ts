@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
+import { isLoopback } from '../../core/base/loopback.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { HttpOptions } from './edge/http-options.ts';
 import { type HttpServer, resolveHost, SocketFile } from './edge/http-server.ts';
 import type { TlsFiles } from './edge/tls.ts';
 import { createNodeServer } from './node/server.ts';
-import { loadUws, type Uws, type UwsLoad } from './uws/load.ts';
+import { loadUws, otherBinary, type Uws, type UwsLoad, type UwsLoaded } from './uws/load.ts';
 import { UwsServer } from './uws/server.ts';
 
-/** `auto`: uWebSockets.js; or node:http with one warning line where the native binary can't load. */
+/** `auto`: uWebSockets.js, or node:http if the native binary can't load, or has a fault that others than this machine would meet. */
 export type ServerKind = 'auto' | 'uws' | 'node';
 
 /**
@@ -34,7 +35,8 @@ export async function listen(
     const { loadTls } = await import('./edge/tls.ts');
     tls = await loadTls(tlsKey, tlsCert, warn);
   }
-  const uws = await chosen(load, options, transport);
+  const loaded = transport === 'node' ? undefined : await load();
+  const uws = chosen(loaded, { ...options, host }, transport);
   const file =
     socket === '' ? undefined : await SocketFile.prepare(resolve(socket), socketMode, sharedPort);
   try {
@@ -53,31 +55,77 @@ export async function listen(
   }
 }
 
-/** What the server runs on that `transport` names, or that there is; undefined: node:http. */
-async function chosen(
-  load: () => Promise<UwsLoad>,
-  { sharedPort, socket, warn }: HttpOptions,
+/**
+ * Whether a server runs on the uWebSockets.js that was loaded. A request reaches loopback and a Unix socket in one piece, unless its
+ * client writes it in pieces.
+ *
+ * @param host an address; empty: the server listens on a Unix socket
+ */
+export function takesUws(
+  loaded: UwsLoad,
   transport: ServerKind,
-): Promise<Uws | undefined> {
+  host: string,
+): loaded is UwsLoaded {
+  if (loaded.uws === undefined || transport === 'node') return false;
+  return transport === 'uws' || loaded.fault === undefined || isOnlyHere(host);
+}
+
+function isOnlyHere(host: string): boolean {
+  return host === '' || isLoopback(host);
+}
+
+/** What the server runs on, which one line of the log tells with its reason; undefined: node:http. */
+function chosen(
+  loaded: UwsLoad | undefined,
+  { sharedPort, socket, host, tellTransport }: HttpOptions,
+  transport: ServerKind,
+): Uws | undefined {
   // Processes of one service pass a Unix socket on, whichever server they have.
   const mustShare = sharedPort && socket === '';
-  if (transport === 'node') {
+  if (loaded === undefined) {
     if (mustShare) throw notShared('node:http');
     return undefined;
   }
-  const loaded = await load();
-  if (loaded.uws !== undefined) return loaded.uws;
-  const { reason, advice = '' } = loaded;
+  if (takesUws(loaded, transport, host)) {
+    const { uws, fault } = loaded;
+    const isSafe = fault === undefined || isOnlyHere(host);
+    tellTransport(isSafe ? 'info' : 'warn', `serving on uWebSockets.js${uwsNote(fault, isSafe)}`);
+    return uws;
+  }
+  const { reason, advice = '' } = refusalOf(loaded, host);
   const mend = advice === '' ? '' : `; ${advice}`;
   if (transport === 'uws') {
-    const error = new Error(`uWebSockets.js cannot load: ${reason}${mend}`);
+    const error = new Error(`uWebSockets.js ${reason}${mend}`);
     throw Object.assign(error, { code: 'ERR_UWS_UNAVAILABLE' });
   }
-  if (mustShare) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
-  warn(
-    `serving on node:http, because the faster uWebSockets.js cannot load: ${reason}${mend}. With option transport "node" this line is not written`,
+  if (mustShare) throw notShared(`uWebSockets.js ${reason}${mend}; node:http`);
+  tellTransport(
+    'warn',
+    `serving on node:http, because the faster uWebSockets.js ${reason}${mend}. With option transport "node" this line is not written`,
   );
   return undefined;
+}
+
+/** @param isSafe whether no request of another machine meets the fault */
+function uwsNote(fault: string | undefined, isSafe: boolean): string {
+  const idle = `it closes connections that are idle for 10 s: ${idleAdvice}`;
+  if (fault === undefined) return `; ${idle}`;
+  const mend = isSafe
+    ? 'only this machine can connect, and a proxy sends that line whole; with option transport "node" no client meets this'
+    : otherBinary;
+  return `, although ${fault}: ${mend}; ${idle}`;
+}
+
+/** What a proxy that keeps connections open must be told, so that it sends no request into one that closes. */
+const idleAdvice = 'a proxy must close its own earlier (nginx: keepalive_timeout 8s)';
+
+/** Why uWebSockets.js does not serve, and what to do, as parts of one line. */
+function refusalOf(loaded: UwsLoad, host: string): { reason: string; advice?: string } {
+  if (loaded.uws === undefined) return { ...loaded, reason: `cannot load: ${loaded.reason}` };
+  return {
+    reason: `is not taken at ${host}: ${loaded.fault}`,
+    advice: `${otherBinary}, or take it all the same by option transport "uws"`,
+  };
 }
 
 function notShared(who: string): Error {

@@ -31,6 +31,8 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   readonly onForeign: (header: 'host' | 'origin', value: string | undefined) => void;
   /** Logs one line, given without its line end. */
   readonly warn: (message: string) => void;
+  /** Logs in one line which server serves, and why. */
+  readonly tellTransport: (level: 'info' | 'warn', message: string) => void;
 }
 
 /** What is known of an HTTP request before its body arrives. */

@@ -1,15 +1,26 @@
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
+import { nearestManifest } from '../../../core/base/package-files.ts';
 
 export type Uws = typeof import('uWebSockets.js');
 
 /** Why the native module is not available here, and what makes it available, as parts of one line. */
 export interface UwsMissing {
   readonly uws?: undefined;
+  readonly fault?: undefined;
   readonly reason: string;
   readonly advice?: string;
 }
 
-export type UwsLoad = { readonly uws: Uws; readonly reason?: undefined } | UwsMissing;
+export interface UwsLoaded {
+  readonly uws: Uws;
+  readonly reason?: undefined;
+  /** Why the binary must not be used beyond this machine; undefined: it is known to be right. */
+  readonly fault?: string | undefined;
+}
+
+export type UwsLoad = UwsLoaded | UwsMissing;
 
 /** Bytes of an incomplete head that the parser keeps: 16 KiB of headers and the request line. */
 const longestHead = 24 * 1024;
@@ -25,11 +36,51 @@ export async function loadUws(): Promise<UwsLoad> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(longestHead);
   try {
     const module = await import('uWebSockets.js');
-    return { uws: module.default };
+    return { uws: module.default, fault: faultOf(loadedBinary(), process.versions.modules) };
   } catch (error) {
     return explain(error);
   }
 }
+
+/** Which package a binary belongs to. */
+interface Binary {
+  readonly name?: unknown;
+  readonly version?: unknown;
+}
+
+function loadedBinary(): Binary {
+  const { cache } = createRequire(import.meta.url);
+  const file = Object.keys(cache).find((path) => /[\\/]uws_\w+\.node$/.test(path));
+  return file === undefined ? {} : nearestManifest(dirname(file));
+}
+
+/**
+ * The binaries that are known to take a request in any pieces: of which package, from which version on, for which ABIs of Node.
+ * Older ones answer 505 if the first line of a request arrives in two pieces (issue 1776 of uWebSockets, mended in October 2024).
+ */
+const rightBinaries: readonly { name: RegExp; version: string; abi: number }[] = [
+  // The binaries for Node 20 and 21 in this package are of 2023.
+  { name: /^(?:uwebsockets|tandem-rpc-uws-[\w-]+)$/, version: '3.0.6', abi: 127 },
+  { name: /^(?:uWebSockets\.js|@btc-vision\/uwebsockets\.js)$/, version: '20.57.0', abi: 0 },
+];
+
+/** @param modules `process.versions.modules`, by which a binary is chosen */
+export function faultOf({ name, version }: Binary, modules: string): string | undefined {
+  const given = String(version);
+  const isRight = rightBinaries.some(
+    (right) =>
+      right.name.test(String(name)) &&
+      right.version.localeCompare(given, 'en', { numeric: true }) <= 0 &&
+      Number(modules) >= right.abi,
+  );
+  if (isRight) return undefined;
+  const [major] = process.versions.node.split('.');
+  return `its binary for Node ${major} (${name} ${given}) answers 505 if the first line of a request arrives in pieces`;
+}
+
+/** What an operator can do about a binary with a fault. */
+export const otherBinary =
+  'run Node 22 or 24 with glibc 2.38 or newer, such as the image node:24-trixie-slim';
 
 const otherBuild =
   'run Node 24, or take a build of its authors by "overrides" in package.json (SECURITY.md, Native code)';

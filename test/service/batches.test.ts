@@ -218,3 +218,53 @@ test('createCaller and notifications are ordinary calls', async (t) => {
   assert.equal(await quiet, undefined);
   assert.equal(resultOf(await loud), 2);
 });
+
+for (const place of ['inline', 'worker']) {
+  test(`a light call waits for few heavy calls of another caller of its batch procedure, ${place}`, async (t) => {
+    const running = await started(t);
+    const { journal } = running;
+    // What a call costs is known then.
+    for (let i = 0; i < 4; i++) await all(running, `${place}.heavy`, 2);
+    journal.clear();
+    const many = Array.from({ length: 24 }, (_, i) =>
+      running.call(`${place}.heavy`, `many ${i}`, { remoteAddress: '192.0.2.1' }),
+    );
+    const one = running.call(`${place}.heavy`, 'one', { remoteAddress: '192.0.2.2' });
+    const replies = await Promise.all([one, ...many]);
+    const sizes = replies.map((reply) => Number(resultOf(reply)));
+    assert.ok(Math.max(...sizes) <= 8, sizes.join());
+    assert.ok(journal.lines().indexOf('one') < 16, journal.lines().join());
+    assert.equal(journal.lines().length, 25);
+  });
+
+  test(`a batch handler that takes as long for many calls as for one is given all that wait, ${place}`, async (t) => {
+    const running = await started(t);
+    for (let i = 0; i < 4; i++) await all(running, `${place}.scan`, 1);
+    let sizes: unknown[] = [];
+    for (let i = 0; i < 12; i++) sizes = results(await all(running, `${place}.scan`, 64));
+    assert.deepEqual(sizes, Array(64).fill(64));
+  });
+
+  for (const method of ['odd', 'oddLater']) {
+    test(`an element that throws when it is read is the -32603 of its call at once: ${place}.${method}`, async (t) => {
+      const running = await started(t);
+      const thread = results(await all(running, `${place}.${method}`, 1))[0];
+      for (const text of ['getter', 'proxy', 'all']) {
+        const texts = text === 'all' ? [text, text, text] : ['fine', text, 'fine'];
+        const calls = texts.map((one) =>
+          running.dispatcher.dispatch({
+            method: `${place}.${method}`,
+            params: { file: '', text: one },
+            id: 1,
+          }),
+        );
+        const ends = ((await Promise.all(calls)) as Reply[]).map(
+          ({ result, error }) => result ?? error?.code,
+        );
+        const expected = texts.map((one) => (one === 'fine' ? thread : -32603));
+        assert.deepEqual(ends, expected, text);
+      }
+      assert.deepEqual(results(await all(running, `${place}.${method}`, 1)), [thread]);
+    });
+  }
+}

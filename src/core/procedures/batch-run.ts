@@ -81,13 +81,18 @@ export function runTogether(
     else fail('the handler threw', { error });
   };
   const finish = (results: unknown): void => {
-    const wrong = faultOf(results, wanted.length);
-    if (wrong !== undefined) {
-      fail(wrong);
+    try {
+      const wrong = faultOf(results, wanted.length);
+      if (wrong !== undefined) {
+        fail(wrong);
+        return;
+      }
+    } catch (error) {
+      fail('what the handler gave throws when it is read', { error });
       return;
     }
     for (let i = 0; i < wanted.length; i++) {
-      endWith(wanted[i] as BatchCall, (results as readonly unknown[])[i]);
+      endWith(wanted[i] as BatchCall, results as readonly unknown[], i);
     }
   };
   let results: unknown;
@@ -128,9 +133,10 @@ function faultOf(results: unknown, calls: number): string | undefined {
   return `a batch handler gave an array of ${results.length}: return ${wanted}`;
 }
 
-function endWith(call: BatchCall, value: unknown): void {
+function endWith(call: BatchCall, results: readonly unknown[], index: number): void {
   let error: unknown;
   try {
+    const value = results[index];
     if (!isThenable(value) && !(value instanceof Error || RpcError.is(value))) {
       call.end(true, value);
       return;
@@ -147,6 +153,55 @@ function promiseInPlace(value: PromiseLike<unknown>): TypeError {
   Promise.resolve(value).catch(() => {});
   const advice = 'return await Promise.all(...) of them';
   return new TypeError(`a batch handler gave a promise in the place of a call: ${advice}`);
+}
+
+/** What the other calls of a run may add to the time of one call alone, microseconds, if half of that time is less. */
+const mostAddedUs = 8000;
+
+/** The largest run may be twice as large as those before it, but so many calls in any case. */
+const smallRun = 8;
+
+/** While the time bounds the runs, one in so many has one call. */
+const aloneOneIn = 16;
+
+/**
+ * How many calls a run of one procedure may take, by the time for which its runs held their thread: a call that comes meanwhile
+ * waits for all of them. A table scan takes as long for many calls as for one, other work so long for each.
+ */
+export class RunSize {
+  /** Of a run of one call, microseconds; undefined: nothing has run. */
+  #aloneUs: number | undefined;
+  /** What each further call adds. */
+  #addedUs = 0;
+  #largest = 0;
+  /** Runs since one call ran alone. */
+  #together = 0;
+
+  get calls(): number {
+    if (this.#aloneUs === undefined) return Number.POSITIVE_INFINITY;
+    const most = 1 + Math.floor(Math.max(mostAddedUs, this.#aloneUs / 2) / this.#addedUs);
+    // If one call alone takes longer by now, others seem to add that.
+    if (most <= this.#largest && this.#together >= aloneOneIn) return 1;
+    return Math.min(most, Math.max(smallRun, 2 * this.#largest));
+  }
+
+  /** @param us for which a run of so many calls held its thread, microseconds */
+  record(calls: number, us: number): void {
+    this.#largest = Math.max(this.#largest, calls);
+    // Until one call has run alone, each is taken to cost as much as the others.
+    const alone = Math.min(this.#aloneUs ?? us / calls, us);
+    if (calls > 1) {
+      const added = (us - alone) / (calls - 1);
+      this.#addedUs = this.#aloneUs === undefined ? added : (this.#addedUs + added) / 2;
+      this.#aloneUs = alone;
+      this.#together++;
+    } else {
+      this.#together = 0;
+      this.#aloneUs = (alone + us) / 2;
+      // So that two calls are tried again some day.
+      this.#addedUs *= 0.98;
+    }
+  }
 }
 
 /** One run of a handler: the second argument of the handler, and what its calls tell of themselves. */
@@ -277,6 +332,7 @@ export class BatchGatherer {
   readonly #around: AroundRun;
   readonly #callerOf: ((context: LazyContext) => string) | undefined;
   readonly #waiting = new Set<GatheringCall>();
+  readonly #size = new RunSize();
   /** The same by caller, who is next first; undefined: no more wait than one run takes. */
   #lines: Map<string, Set<GatheringCall>> | undefined;
   #running = 0;
@@ -317,9 +373,9 @@ export class BatchGatherer {
     this.#plan();
   }
 
-  /** At most `max`: those that came first, or one of each caller in turn. */
+  /** As many as a run may take: those that came first, or one of each caller in turn. */
   #take(): readonly BatchCall[] {
-    const { max } = this.#rules;
+    const max = Math.min(this.#rules.max, this.#size.calls);
     const isFew = this.#waiting.size <= max;
     if (isFew) this.#lines = undefined;
     else if (this.#callerOf !== undefined) this.#lines ??= this.#tellApart();
@@ -365,7 +421,12 @@ export class BatchGatherer {
     };
     this.#running++;
     // A handler that never ends must not keep later calls from running: when its time is over, it counts no more.
-    const pending = this.#around(calls, () => runTogether(calls, leave));
+    const pending = this.#around(calls, () => {
+      const began = clockMs();
+      const ended = runTogether(calls, leave);
+      this.#size.record(calls.length, (clockMs() - began) * 1000);
+      return ended;
+    });
     if (pending === undefined) {
       isCounted = false;
       this.#running--;

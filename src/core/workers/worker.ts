@@ -443,6 +443,7 @@ export class PoolWorker {
     if (batch === undefined || batch.isTimed) return;
     batch.isTimed = true;
     cost.record(micros);
+    cost.runSize.record(batch.size, micros * batch.size);
   }
 
   /** The worker sent something that no replica sends. Logged once: it may do so at each of its calls. */

@@ -206,7 +206,7 @@ export const batchClauses: readonly Clause[] = [
     holdsFor: batchesInThreads,
     check: async (bench) => {
       const spins = { act: 'spins', timeoutMs: shortlyMs };
-      const sent = bench.sendAll('harmful', [spins, { timeoutMs: shortlyMs }, spins]);
+      const sent = bench.sendAll('endless', [spins, { timeoutMs: shortlyMs }, spins]);
       for (const one of sent) await endsOnce(bench, one, ErrorCode.DeadlineExceeded);
       await endsOnce(bench, bench.send('value'), 0);
     },

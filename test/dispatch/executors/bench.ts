@@ -25,7 +25,14 @@ export type Method =
   | 'die';
 
 /** Those that take many calls at once, and tell of it. */
-export type BatchMethod = 'together' | 'harmful' | 'deadly' | 'oneRun' | 'linked' | 'bytes';
+export type BatchMethod =
+  | 'together'
+  | 'harmful'
+  | 'endless'
+  | 'deadly'
+  | 'oneRun'
+  | 'linked'
+  | 'bytes';
 
 /** Those that stream: they give so many values. */
 export type StreamMethod =

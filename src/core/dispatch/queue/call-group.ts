@@ -1,5 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import type { BatchRules } from '../../procedures/batch.ts';
+import { RunSize } from '../../procedures/batch-run.ts';
 import type { Procedure } from '../../procedures/types.ts';
 import type { Outcome, Reply, ReplySink } from '../../protocol/reply.ts';
 import type { BodyLease } from '../body-lease.ts';
@@ -456,6 +457,8 @@ const quantileFall = 0.3;
 
 /** What a procedure's calls cost a worker, learned from its runs. */
 export class CostEstimate {
+  /** Of a batch procedure: how many calls may run together. */
+  readonly runSize = new RunSize();
   #micros: number | undefined;
   #leastUs: number | undefined;
 

@@ -376,7 +376,9 @@ export class WaitingGroups {
     const line = this.#batchLineOf(head);
     const beside = this.#lineOf(head);
     beside.shift();
-    const most = line.isAlone ? 1 : Math.min(line.rules.max, run.calls);
+    const { calls } = (head.calls[0] as QueuedCall).cost.runSize;
+    const most = line.isAlone ? 1 : Math.min(line.rules.max, run.calls, calls);
+    if (most <= line.behind.size) line.behind.share();
     const groups = [head];
     let sumUs = head.nextUs;
     while (groups.length < most) {

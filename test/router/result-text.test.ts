@@ -42,4 +42,32 @@ describe('the outcome of a result of which nothing is declared', () => {
         assert.throws(() => keptOutcome(bytes, id), ResultFault);
     }
   });
+
+  test('is a fault where something is lost after a million parts', () => {
+    const parts: object[] = new Array(1_000_001).fill(undefined).map(() => ({}));
+    parts.push(new Map());
+    assert.throws(() => keptOutcome(parts, '1'), {
+      name: 'ResultFault',
+      message: /^the result at \/1000001 is a Map/,
+    });
+  });
+
+  test('tells of accessors after thousands of parts, and refuses what is lost after them', () => {
+    class Person {
+      get initials(): string {
+        return 'AE';
+      }
+      first = 'Ann';
+    }
+    const people = { rows: [...new Array(5000).fill(0).map(() => ({ a: 1 })), new Person()] };
+    const details: string[] = [];
+    keptOutcome(people, '1', (detail) => details.push(detail));
+    assert.equal(details.length, 1);
+    assert.match(String(details[0]), /^the result at \/rows\/5000 is a Person.*\(initials\)/);
+    assert.throws(
+      () => keptOutcome([people, new Set()], '1', (detail) => details.push(detail)),
+      /^ResultFault: the result at \/1 is a Set/,
+    );
+    assert.equal(details.length, 1);
+  });
 });

@@ -111,4 +111,11 @@ describe('results', () => {
       assert.match(String(await ask(refusing, 'bytes', { data: 'AA*=' })), /"code":-32602/);
     });
   }
+
+  test('are looked through without memory for each of their values', async (t) => {
+    // A name and a path for each number take more than 100 MB.
+    const small = Running.make(t, { modules, workerMemoryMb: 64, maxReplyBytes: 10_000_000 });
+    const digits = resultOf(await small.ask({ method: 'out.digits', id: 1 }));
+    assert.equal((digits as number[] | undefined)?.length, 1_000_000);
+  });
 });

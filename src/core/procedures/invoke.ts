@@ -7,7 +7,7 @@ import { LazyContext } from './lazy-context.ts';
 import { assertNothing, type Passed } from './middleware.ts';
 import { bindWithBytes, bytesOutcome } from './raw-bytes.ts';
 import { isThenable } from './registration.ts';
-import { keptOutcome, lostAccessors, ResultFault, toJson } from './result.ts';
+import { keptOutcome, ResultFault, toJson } from './result.ts';
 import type { Procedure, ResultRules } from './types.ts';
 
 /** What happens to a result that does not match `returns`: the call fails, the log says so, or nobody looks. */
@@ -271,9 +271,7 @@ function toOutcome(
   const { name } = procedure;
   try {
     if (rules === undefined) {
-      const outcome = keptOutcome(result, idText);
-      if (typeof result === 'object') reportAccessors(procedure, result, options.onFault);
-      return outcome;
+      return keptOutcome(result, idText, accessorReporter(procedure, result, options.onFault));
     }
     const projected = rules.project(result);
     if (options.checkResults !== 'off') {
@@ -285,9 +283,7 @@ function toOutcome(
       }
     }
     if (!rules.isOpen) return resultOutcome(toJson(projected));
-    const outcome = keptOutcome(projected, idText);
-    if (typeof projected === 'object') reportAccessors(procedure, projected, options.onFault);
-    return outcome;
+    return keptOutcome(projected, idText, accessorReporter(procedure, projected, options.onFault));
   } catch (error) {
     if (!(error instanceof ResultFault)) return toErrorOutcome(error, name, options);
     return faultOutcome(() => error.message, name, options);
@@ -298,15 +294,23 @@ function toOutcome(
 const searchedResults = 10;
 const searched = new WeakMap<Procedure, number>();
 
-/** Reports, once for each procedure, that its results have accessors that their callers do not get. */
-function reportAccessors(procedure: Procedure, result: unknown, onFault: FaultReporter): void {
+/**
+ * Reports, once for each procedure, that its results have accessors that their callers do not get; undefined: enough of them
+ * were searched.
+ */
+function accessorReporter(
+  procedure: Procedure,
+  result: unknown,
+  onFault: FaultReporter,
+): ((detail: string) => void) | undefined {
+  if (typeof result !== 'object') return undefined;
   const before = searched.get(procedure) ?? 0;
-  if (before >= searchedResults) return;
+  if (before >= searchedResults) return undefined;
   searched.set(procedure, before + 1);
-  const detail = lostAccessors(result);
-  if (detail === undefined) return;
-  searched.set(procedure, searchedResults);
-  reportResult(procedure, 'isPartlyLost', detail, onFault);
+  return (detail) => {
+    searched.set(procedure, searchedResults);
+    reportResult(procedure, 'isPartlyLost', detail, onFault);
+  };
 }
 
 /** Between two reports of one procedure, of one kind: a service may send thousands of such results in a second. */

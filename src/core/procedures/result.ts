@@ -10,17 +10,22 @@ const { stringify } = JSON;
  * JSON.stringify has made into one. So the reply is joined first: it has to be in one piece sooner or later.
  *
  * @param id JSON text of the request's id, undefined for a notification
+ * @param onAccessors is told of the first part whose class has accessors, which JSON leaves out; undefined: nobody looks
  * @throws ResultFault for a part of which JSON keeps nothing, or that it can't hold
  */
-export function keptOutcome(value: unknown, id: string | undefined): Outcome {
+export function keptOutcome(
+  value: unknown,
+  id: string | undefined,
+  onAccessors?: (detail: string) => void,
+): Outcome {
   const text = toJson(value);
   if (typeof value !== 'object' || value === null) return resultOutcome(text);
   if (id === undefined) {
-    assertKept(value, text, 0);
+    assertKept(value, text, 0, onAccessors);
     return resultOutcome(text);
   }
   const reply = resultReply(id, text);
-  assertKept(value, reply, reply.length - text.length - 1);
+  assertKept(value, reply, reply.length - text.length - 1, onAccessors);
   return { ok: true, code: 0, text, reply };
 }
 
@@ -67,7 +72,13 @@ export class RefusedPart extends Error {
 
   /** @param result what the handler returned */
   located(result: unknown): ResultFault {
-    return faultAt(find(result, (part) => part === this.part)?.path ?? '', this.part, this.why);
+    let path = '';
+    try {
+      path = find(result, (part) => part === this.part, new Set())?.path ?? '';
+    } catch {
+      // Parts that nothing declares nest too deep, or a getter throws: the log line has no place.
+    }
+    return faultAt(path, this.part, this.why);
   }
 }
 
@@ -77,16 +88,25 @@ function faultAt(path: string, part: object, why: string): ResultFault {
 }
 
 /**
- * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Values are looked
- * at only if the text has a mark of such a loss.
+ * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Without
+ * `onAccessors`, values are looked at only if the text has a mark of such a loss.
  *
  * @param text has the JSON text of `result` from the character `start` on
  * @throws ResultFault
  */
-function assertKept(result: unknown, text: string, start: number): void {
-  if (!isMarked(text, start)) return;
-  const lost = find(result, isLost);
-  if (lost !== undefined) throw faultAt(lost.path, lost.part, lossText(lost.part));
+function assertKept(
+  result: object,
+  text: string,
+  start: number,
+  onAccessors?: (detail: string) => void,
+): void {
+  if (onAccessors === undefined && !isMarked(text, start)) return;
+  const found = find(result, onAccessors === undefined ? isLost : isLessened);
+  if (found === undefined) return;
+  const { path, part } = found;
+  if (isLost(part)) throw faultAt(path, part, lossText(part));
+  assertKept(result, text, start);
+  onAccessors?.(faultAt(path, part, accessorsText(part)).message);
 }
 
 /**
@@ -137,33 +157,41 @@ export function lossText(part: object): string {
   return `, of which JSON keeps nothing: ${hint}`;
 }
 
-/** Most parts of a result that are looked at for accessors. */
-const maxLooked = 1000;
+/** Whether JSON keeps nothing of an object, or leaves out the accessors of its class. */
+function isLessened(part: object): boolean {
+  // Nearly all parts are of no class.
+  if (Array.isArray(part) || isPlain(part)) return ArrayBuffer.isView(part);
+  return isLost(part) || accessorsOf(part).length > 0;
+}
 
-/** Names the first part of a result whose class has accessors, which JSON leaves out; undefined: there is none. */
-export function lostAccessors(result: unknown): string | undefined {
-  let looked = 0;
-  const lost = find(result, (part) => ++looked > maxLooked || accessorsOf(part).length > 0);
-  if (lost === undefined || looked > maxLooked) return undefined;
-  const names = accessorsOf(lost.part);
+function accessorsText(part: object): string {
+  const names = accessorsOf(part);
   const shown = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ', ...' : ''}`;
-  const why = `, and JSON leaves out its accessors (${shown}): return a plain object, or give the class a toJSON()`;
-  return faultAt(lost.path, lost.part, why).message;
+  return `, and JSON leaves out its accessors (${shown}): return a plain object, or give the class a toJSON()`;
 }
 
 /** The names of the accessors that an object has from its classes and not of its own. */
-function accessorsOf(part: object): string[] {
+function accessorsOf(part: object): readonly string[] {
   if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return [];
-  const names = new Set<string>();
-  let prototype = Object.getPrototypeOf(part) as object | null;
+  const names = accessorsOfClass(Object.getPrototypeOf(part) as object);
+  return names.filter((name) => !Object.hasOwn(part, name));
+}
+
+/** By prototype: a result may have thousands of objects of one class. */
+const classAccessors = new WeakMap<object, readonly string[]>();
+
+function accessorsOfClass(prototype: object): readonly string[] {
+  const known = classAccessors.get(prototype);
+  if (known !== undefined) return known;
+  const outer = Object.getPrototypeOf(prototype) as object | null;
   // The last is Object.prototype of some realm.
-  while (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
-    for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      if (member.get !== undefined && !Object.hasOwn(part, name)) names.add(name);
-    }
-    prototype = Object.getPrototypeOf(prototype) as object | null;
-  }
-  return [...names];
+  if (outer === null) return [];
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([, { get }]) => get !== undefined)
+    .map(([name]) => name);
+  const names = [...new Set([...own, ...accessorsOfClass(outer)])];
+  classAccessors.set(prototype, names);
+  return names;
 }
 
 function nameOf(part: object): string {
@@ -236,25 +264,47 @@ export function unwritableFault(
 /** Most parts that are looked at: the log line then has no place. */
 const maxParts = 1_000_000;
 
-/** The first part that is `wanted`, with its JSON Pointer; undefined: none was found. */
+/**
+ * The first part that is `wanted`, with its JSON Pointer; undefined: there is none. The path is put together on the way back
+ * from the part: a path for each part takes many times what JSON.stringify takes, and gigabytes.
+ *
+ * @param known the parts that were looked at, for a value that JSON.stringify has not shown to be finite
+ */
 function find(
-  root: unknown,
+  value: unknown,
   wanted: (part: object) => boolean,
+  known?: Set<object>,
 ): { readonly path: string; readonly part: object } | undefined {
-  const open: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: '' }];
-  const known = new Set<object>();
-  for (let next = open.pop(); next !== undefined && known.size < maxParts; next = open.pop()) {
-    let { value } = next;
-    if (typeof value !== 'object' || value === null || known.has(value)) continue;
+  if (!isObject(value)) return undefined;
+  if (known !== undefined) {
+    if (known.has(value) || known.size >= maxParts) return undefined;
     known.add(value);
-    if (wanted(value)) return { path: next.path, part: value };
-    if (hasToJson(value)) value = value.toJSON('');
-    if (typeof value !== 'object' || value === null) continue;
-    if (value !== next.value && wanted(value)) return { path: next.path, part: value };
-    for (const [name, member] of Object.entries(value).reverse()) {
-      if (typeof member !== 'object' || member === null) continue;
-      open.push({ value: member, path: next.path + shownSegment(name) });
+  }
+  if (wanted(value)) return { path: '', part: value };
+  let part = value;
+  if (hasToJson(value)) {
+    const stated = value.toJSON('');
+    if (!isObject(stated)) return undefined;
+    if (stated !== value && wanted(stated)) return { path: '', part: stated };
+    part = stated;
+  }
+  if (Array.isArray(part)) {
+    for (let index = 0; index < part.length; index++) {
+      const member: unknown = part[index];
+      const found = isObject(member) ? find(member, wanted, known) : undefined;
+      if (found !== undefined) return { ...found, path: `/${index}${found.path}` };
     }
+    return undefined;
+  }
+  for (const name in part) {
+    const member = (part as Readonly<Record<string, unknown>>)[name];
+    if (!isObject(member) || !Object.hasOwn(part, name)) continue;
+    const found = find(member, wanted, known);
+    if (found !== undefined) return { ...found, path: shownSegment(name) + found.path };
   }
   return undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

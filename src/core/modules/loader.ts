@@ -1,6 +1,7 @@
+import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { StartupError } from '../base/startup-error.ts';
 import { whileLoading } from '../base/thread-role.ts';
@@ -301,9 +302,11 @@ async function importModule(
   // An import that was given up may go on, so the guard stays until the import ends.
   imported.then(allowExit, allowExit);
   try {
-    return await orAborted(imported, signal);
+    const refusal = refuseOwnProgram(file, generation, imported);
+    return await orAborted(Promise.race([imported, refusal]), signal);
   } catch (error) {
     signal?.throwIfAborted();
+    if (error instanceof OwnProgramError) throw error;
     failures.push(error);
     await nextTurn(); // Node reports unhandled rejections at the end of this turn
     throw await toLoadError(error, file.given, graphOf(url).modules);
@@ -311,6 +314,42 @@ async function importModule(
     failures.length = 0;
     release();
   }
+}
+
+class OwnProgramError extends StartupError {}
+
+/** Imports that begin and end, one after another, after an import that ends: the hooks take them in their order. */
+const laterImports = 3;
+
+/**
+ * Rejects if the module is the program of this process, and stands at a top-level `await`: mostly it awaits the start of this very
+ * service, and the two would wait for each other. Else it never settles.
+ */
+async function refuseOwnProgram(
+  file: ModuleFile,
+  generation: number,
+  imported: Promise<unknown>,
+): Promise<never> {
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+  };
+  imported.then(end, end);
+  if (isMainThread && generation === 0 && isProgram(file.url)) {
+    for (let i = 0; i < laterImports; i++) await import('node:module');
+    if (!isOver) {
+      throw new OwnProgramError(
+        `cannot load ${file.given}: it is the program that starts the service, and it awaits the start, so that the two wait for each other; start the service in another file, which has ${file.given} in the option modules`,
+      );
+    }
+  }
+  return new Promise(() => {});
+}
+
+function isProgram(url: string): boolean {
+  const [, program] = process.argv;
+  if (program === undefined || !existsSync(program)) return false;
+  return url === pathToFileURL(realpathSync(program)).href;
 }
 
 /**

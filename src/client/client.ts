@@ -11,7 +11,7 @@ import {
   type Transport,
 } from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
-import { assertNames, UnknownOption } from './option-names.ts';
+import { assertCall, assertNames, UnknownOption } from './option-names.ts';
 import type { Outcome } from './outcome.ts';
 import { collect, run } from './run.ts';
 import type { CallOptions, Client } from './types.ts';
@@ -137,7 +137,14 @@ export function createClient(options: ClientOptions): unknown {
     });
   };
   const begin = (notify: boolean) => (method: string, params?: unknown, own?: Own) => {
-    const start = (async () => toCall(method, params, notify))();
+    const start = (async () => {
+      try {
+        if (process.env.NODE_ENV !== 'production') assertCall(method, params, own);
+      } catch (error) {
+        if (error instanceof UnknownOption) throw error;
+      }
+      return toCall(method, params, notify);
+    })();
     const send = async (call: Call) => resultOf(await sendAll([call], own));
     return (readable ?? unread)(start, send, known[method], own);
   };

@@ -21,6 +21,25 @@ export function assertNames(where: string, options: object, names: readonly stri
   }
 }
 
+/**
+ * Refuses a call that a server would refuse without saying why, or whose option would be left out. As {@link assertNames}, outside of
+ * production only.
+ *
+ * @throws UnknownOption
+ */
+export function assertCall(method: string, params: unknown, own: object = {}): void {
+  assertNames(method, own, ['signal', 'timeoutMs', 'retries', 'idempotent', 'reconnect']);
+  if (params !== undefined && typeof params !== 'object') {
+    throw new UnknownOption(
+      `${method}: the params are one object, such as { name: value }, got a ${typeof params}`,
+    );
+  }
+  for (const [name, value] of Object.entries(params ?? {})) {
+    if (typeof value !== 'bigint' || 'toJSON' in Object(value)) continue;
+    throw new UnknownOption(`${method}: JSON has no BigInt, as ${name} is: send String(${name})`);
+  }
+}
+
 /** Whether at most two letters differ. The server's search for near names is in a file that pages do not load. */
 function isNear(a: string, b: string): boolean {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -149,6 +149,11 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
     const connect = (): Promise<unknown> => {
       socket ??= new Promise((resolve, reject) => {
         if (isClosed) throw new RpcTransportError('the client was closed', { url });
+        if (options.WebSocket === undefined && typeof WebSocket === 'undefined') {
+          throw new TypeError(
+            'Node has a WebSocket from 22 on: give webSocket({ WebSocket }) that of the package ws',
+          );
+        }
         const own = new (options.WebSocket ?? WebSocket)(url.replace(/^http/, 'ws'));
         made = own;
         open.add(own);

@@ -44,6 +44,34 @@ describe('the options of a client', () => {
     });
   }
 
+  const client = createClient({ url, fetch: async () => new Response('{}') });
+  for (const [text, params, options] of [
+    ['x: unknown option timeout, did you mean timeoutMs?', {}, { timeout: 5 }],
+    ['x: the params are one object, such as { name: value }, got a number', 1, undefined],
+    ['x: JSON has no BigInt, as id is: send String(id)', { id: 1n }, undefined],
+  ] as const) {
+    it(`of a call, and its params, are refused before it is sent: ${text}`, async () => {
+      const call = () => client.call('x', params as object, options as object);
+      await assert.rejects(call(), { name: 'TypeError', message: text });
+      process.env.NODE_ENV = 'production';
+      await assert.rejects(call(), (error: Error) => error.message !== text);
+    });
+  }
+
+  it('of webSocket() say where a WebSocket comes from if there is none', async () => {
+    const given = Object.getOwnPropertyDescriptor(globalThis, 'WebSocket');
+    Object.defineProperty(globalThis, 'WebSocket', { value: undefined, configurable: true });
+    try {
+      const client = createClient({ url, transport: webSocket(), retries: 0 });
+      await assert.rejects(client.call('x'), {
+        message: /Node has a WebSocket from 22 on.*package ws/,
+      });
+    } finally {
+      if (given === undefined) Reflect.deleteProperty(globalThis, 'WebSocket');
+      else Object.defineProperty(globalThis, 'WebSocket', given);
+    }
+  });
+
   it('are not checked if the environment cannot be read', () => {
     const { env } = process;
     try {

@@ -283,10 +283,26 @@ test('what is no module is refused in one line that says what to do', async (t) 
   assert.match(await refusal(['file://elsewhere/a.mjs']), /file: URL/);
 });
 
+test('modules that import each other in a circle are told what to do', async (t) => {
+  const folder = new ModuleFolder(t);
+  folder.write('two.mjs', "import { one } from './one.mjs'; export const two = one + 1;");
+  const one = folder.write('one.mjs', "import { two } from './two.mjs'; export const one = two;");
+  assert.match(
+    await refusal([one]),
+    /ReferenceError: Cannot access 'one' before initialization; if modules import each other in a circle, move what both need .*two\.mjs/,
+  );
+});
+
 test('a module without a Router is told the three ways', async (t) => {
   const folder = new ModuleFolder(t);
   const none = await refusal([folder.write('none.mjs', 'export default 1;')]);
   assert.match(none, /no Router in .*none\.mjs.*a number.*default.*"router".*defaultRouter/);
+  const api = routerModule('p', '1').replace('default router', '{ router as api }');
+  const misnamed = await refusal([folder.write('misnamed.mjs', api)]);
+  assert.match(
+    misnamed,
+    /no Router in .*misnamed\.mjs \(its export "api" is one\): export one as /,
+  );
   const wrong = await refusal([folder.write('wrong.mjs', 'export const router = { get() {} };')]);
   assert.match(wrong, /wrong\.mjs.*"router".*not a Router/);
   for (const [value, says] of [

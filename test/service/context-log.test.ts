@@ -42,6 +42,18 @@ describe('context.log', () => {
       assert.ok(!running.lines.some(({ fields }) => fields.event === 'worker-garbled'));
     });
 
+    test(`hides passwords and tokens at any depth, ${place}`, async () => {
+      running.lines.length = 0;
+      await call(`${place}.secrets`, {}, 1);
+      await until(() => lines().length === 1);
+      const hidden = '[redacted]';
+      const user = { accessToken: hidden, api_key: hidden, name: 'Ada' };
+      assert.deepEqual(lines()[0]?.fields.fields, {
+        deep: { list: [{ Password: hidden, user }] },
+        tokens: 3,
+      });
+    });
+
     test(`is bounded for each thread, and what is dropped is counted, ${place}`, async () => {
       running.lines.length = 0;
       await call(`${place}.write`, { times: 20_000 }, 1);

@@ -70,7 +70,12 @@ async function explain(error: unknown, modules: readonly string[]): Promise<Expl
     const place = head ?? (await findSyntaxError(modules));
     return { text: `syntax error: ${firstLine(message)}`, place };
   }
-  return { text: `it threw ${summary(error)}`, place: frameOf(error) };
+  // What the other module of a circle exports is not there yet.
+  const isCircle = name === 'ReferenceError' && message.endsWith(' before initialization');
+  const advice = isCircle
+    ? '; if modules import each other in a circle, move what both need into a module of its own'
+    : '';
+  return { text: `it threw ${summary(error)}${advice}`, place: frameOf(error) };
 }
 
 /** `TypeError: message`, for anything that can be thrown. */

@@ -64,7 +64,10 @@ export class DefaultRouterWatch {
     const { table, added } = this.#filledBy(url);
     if (table.size === 0 && exported === undefined) {
       const { default: whole } = namespace;
-      const found = whole === undefined ? '' : ` (its default export is ${kindOf(whole)})`;
+      const misnamed = Object.keys(namespace).find((name) => Router.is(exportOf(namespace, name)));
+      const isDefault = whole === undefined ? '' : ` (its default export is ${kindOf(whole)})`;
+      const found =
+        misnamed === undefined ? isDefault : ` (its export ${JSON.stringify(misnamed)} is one)`;
       throw new StartupError(
         `no Router in ${given}${found}: export one as default, or as "router", or register on defaultRouter with rpc`,
       );

@@ -69,6 +69,14 @@ const redact = {
   censor: '[redacted]',
 };
 
+const secretName =
+  /^(?:params|result|auth|headers|authorization|(?:set-)?cookie|.*(?:password|passwd|secret|token|api[-_]?key))$/i;
+
+/** Hides secrets at any depth, as a reviver of JSON.parse: for the fields that a procedure logs. */
+export function hideSecrets(name: string, value: unknown): unknown {
+  return secretName.test(name) ? redact.censor : value;
+}
+
 const levels = ['error', 'warn', 'info', 'debug'] as const;
 const load = createRequire(import.meta.url);
 

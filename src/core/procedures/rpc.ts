@@ -186,7 +186,7 @@ export function createRpc<E extends Env>(register: Register): Rpc<E> {
     const name = (first as ProcedureOptions | null | undefined)?.name;
     const compiled = compileOptions(
       first,
-      typeof name === 'string' ? `procedure "${name}"` : 'rpc',
+      typeof name === 'string' && name !== '' ? `procedure "${name}"` : 'rpc',
     );
     // A handler that is undefined, as an import in a circle is, is no decorator's call: it would register nothing.
     if (given.length < 2) {

@@ -1,6 +1,6 @@
 import { type Place, placeOfGroup } from '../base/place.ts';
 import { blame } from '../base/running-code.ts';
-import type { Log } from '../observe/log.ts';
+import { hideSecrets, type Log } from '../observe/log.ts';
 import type { CallLine } from '../procedures/context.ts';
 import type { FaultReporter } from '../procedures/fault.ts';
 import type { WorkerEvents } from '../workers/options.ts';
@@ -36,13 +36,16 @@ export function logFault(log: Log): FaultReporter {
 /** Logs the lines of `context.log`. What a handler says stands below `fields`, so that it can't take the place of a fact. */
 export function logLine(log: Log): (line: CallLine) => void {
   return ({ level, method, id, fields, text }) =>
-    log[level]({ event: 'procedure-log', method, id: parsed(id), fields: parsed(fields) }, text);
+    log[level](
+      { event: 'procedure-log', method, id: parsed(id), fields: parsed(fields, hideSecrets) },
+      text,
+    );
 }
 
 /** The text crossed from a worker, which may have sent any. */
-function parsed(text: string | undefined): unknown {
+function parsed(text: string | undefined, revive?: typeof hideSecrets): unknown {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+    return text === undefined ? undefined : (JSON.parse(text, revive) as unknown);
   } catch {
     return undefined;
   }

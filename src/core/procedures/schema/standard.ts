@@ -20,6 +20,9 @@ export function isOrdered(schema: StandardSchema): boolean {
   return schema['~standard'].vendor !== 'arktype';
 }
 
+const valibotAdvice =
+  "add import { toStandardJsonSchema } from '@valibot/to-json-schema' and declare toStandardJsonSchema(v.object({...}))";
+
 /**
  * One side of a schema, as if it had been written with TypeBox: what callers send, or what a handler returns.
  *
@@ -35,7 +38,7 @@ export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: 
   }
   if (typeof validate !== 'function' || typeof jsonSchema?.[side] !== 'function') {
     throw new RegistrationError(
-      `${where}: this schema (${vendor}) does not say what it is in JSON Schema; take zod 4.2 or later, arktype, or toStandardJsonSchema of @valibot/to-json-schema`,
+      `${where}: this schema (${vendor}) does not say what it is in JSON Schema; ${vendor === 'valibot' ? valibotAdvice : 'take zod 4.2 or later, arktype, or valibot with @valibot/to-json-schema'}`,
     );
   }
   // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
@@ -46,12 +49,16 @@ export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: 
     // A copy: what the library changes later must not change a procedure.
     json = JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-07', ...options })));
   } catch (cause) {
-    const advice =
-      side === 'output'
-        ? '; declare returns as what is sent, such as a string in place of a date'
-        : '';
+    const why = messageOf(cause);
+    let advice = '';
+    if (side === 'output')
+      advice = '; declare returns as what is sent, such as a string in place of a date';
+    else if (/\b(?:date|bigint)\b/i.test(why)) {
+      advice =
+        '; declare a string, of zod z.iso.datetime() or z.string(), and convert it in the handler';
+    }
     throw new RegistrationError(
-      `${where}: ${vendor} can't say what this is in JSON Schema: ${messageOf(cause)}${advice}`,
+      `${where}: ${vendor} can't say what this is in JSON Schema: ${why}${advice}`,
       { cause },
     );
   }

@@ -171,6 +171,7 @@ const otherGroups = new Set<string>(['Network', 'Processes']);
 const others = new Set<OptionName>([
   'bodyTimeoutMs',
   'writeTimeoutMs',
+  'keepAliveTimeoutMs',
   'streamPingMs',
   'socketIdleMs',
   'maxReplyMemory',

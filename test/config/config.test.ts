@@ -51,6 +51,7 @@ describe('defaults', () => {
       maxQueueMs: 5000,
       bodyTimeoutMs: 10_000,
       writeTimeoutMs: 10_000,
+      keepAliveTimeoutMs: 75_000,
       webSocket: true,
       streamPingMs: 15_000,
       socketIdleMs: 60_000,

@@ -415,10 +415,12 @@ const limits: readonly Limit[] = [
     of: 'maxConnections',
     what: 'closed at once',
     async run(start) {
-      const { client } = await start({ router: router().router, maxConnections: 2 });
+      const { router: given, waiting } = router();
+      const { client } = await start({ router: given, maxConnections: 2 });
       const [first, second] = [client(), client()];
-      assert.equal((await first.ask(post(rpc('text')))).status, 200);
-      assert.equal((await second.ask(post(rpc('text')))).status, 200);
+      await first.write(post(rpc('wait')));
+      await second.write(post(rpc('wait')));
+      await until(() => waiting.length >= 2);
       const third = client();
       await third.untilClosed();
       assert.equal(third.received.length, 0);

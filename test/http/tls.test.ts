@@ -93,14 +93,17 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a connection that never ends its handshake counts, and makes room when it goes', async (t) => {
-      const { client, port } = await start(t, { maxConnections: 2 });
+      const { client, port, service } = await start(t, { maxConnections: 2 });
       const silent = connect({ port, host: '127.0.0.1' });
       await once(silent, 'connect');
       const one = client();
-      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+      await one.write(post(rpc('later')));
+      await service.entered(1);
       const third = client();
       await third.untilClosed();
       silent.destroy();
+      service.held[0]?.release();
+      await one.response();
       await one.ask(post(rpc('echo')));
       await turns();
       assert.equal((await client().ask(post(rpc('echo')))).status, 200);

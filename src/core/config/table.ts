@@ -407,6 +407,15 @@ export const table = {
     about: 'How long a client may take to read a large reply, beyond 1 s for each 64 KiB of it',
     reason: 'the reply stays in memory until then; a stall of a good connection is shorter',
   }),
+  keepAliveTimeoutMs: timeOption({
+    kind: duration(1, { max: 3_600_000 }),
+    fallback: 75_000,
+    flag: 'keep-alive-timeout',
+    about:
+      'How long a connection of node:http may wait for its next request; if connections are scarce, those that have waited longest are closed before; uWebSockets.js: 10 s',
+    reason:
+      'longer than proxies keep theirs (nginx and AWS 60 s), so that none sends a request into a connection that closes',
+  }),
   streamPingMs: timeOption({
     kind: duration(100, { orZero: true }),
     fallback: 15_000,

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { turns } from '../../turns.ts';
-import { header, json, post, request, rpc } from '../raw-client.ts';
+import { header, json, post, RawClient, request, rpc } from '../raw-client.ts';
+import { RawSocket } from '../socket/raw-socket.ts';
 import type { Start } from '../stub-server.ts';
 
 function cancelled(scope: RequestScope): Promise<void> {
@@ -98,7 +99,7 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
     }
 
     test('who stalls before a request, in its head or behind it is closed, a trickle changes nothing', async (t) => {
-      const { client, service, server } = await start(t);
+      const { client, service, server } = await start(t, { keepAliveTimeoutMs: 1000 });
       const body = post(rpc('echo', 'x'.repeat(1000)));
       const silent = client();
       const idle = client();
@@ -208,19 +209,73 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
   });
 
   test('connections above the limit are closed at once, and one that ends makes room', async (t) => {
-    const { client } = await start(t, { maxConnections: 2 });
+    const { client, service } = await start(t, { maxConnections: 2 });
     const [first, second] = [client(), client()];
-    assert.equal((await first.ask(post(rpc('echo')))).status, 200);
-    assert.equal((await second.ask(post(rpc('echo')))).status, 200);
+    // Asked to close by its client: when the client sees the end, the server has counted it out.
+    await first.write(post(rpc('later'), { connection: 'close' }));
+    await second.write(post(rpc('later')));
+    await service.entered(2);
     const third = client();
     await third.untilClosed();
     assert.equal(third.received.length, 0);
-    // Asked to close by its client: when the client sees the end, the server has counted it out.
-    await first.write(post(rpc('echo'), { connection: 'close' }));
+    for (const { release } of service.held) release();
     await first.untilClosed();
-    assert.equal((await second.ask(post(rpc('echo')))).status, 200);
+    assert.equal((await second.response()).status, 200);
     const fourth = client();
     await once(fourth.socket, 'connect');
     assert.equal((await fourth.ask(post(rpc('echo')))).status, 200);
+  });
+
+  if (transport === 'uws') return;
+
+  test('a new connection above the limit takes the place of the one that is idle longest, not of a busy one or a WebSocket', async (t) => {
+    const { client, service } = await start(t, { maxConnections: 4 });
+    const [busy, older, newer] = [client(), client(), client()];
+    for (const one of [busy, older, newer]) await one.ask(post(rpc('echo')));
+    const socket = client();
+    await socket.ask(post(rpc('echo')));
+    await RawSocket.open(socket);
+    await busy.write(post(rpc('later')));
+    await service.entered(1);
+    // The fifth, the sixth.
+    for (const evicted of [older, newer]) {
+      assert.equal(evicted.closed, false);
+      const next = client();
+      await next.write(post(rpc('later')));
+      await evicted.untilClosed();
+    }
+    await service.entered(3);
+    const refused = client();
+    await refused.untilClosed();
+    for (const { release } of service.held) release();
+    assert.equal((await busy.response()).status, 200);
+    assert.equal(socket.closed, false);
+  });
+
+  test('an address that holds its share of the connections loses its own idle ones, and no other does', async (t) => {
+    const { client, server } = await start(t, { maxConnections: 100 });
+    const other = client();
+    await other.ask(post(rpc('echo')));
+    const greedy: RawClient[] = [];
+    for (let i = 0; i < 120; i++) {
+      const one = new RawClient(server.address.port, '127.0.0.1', undefined, '127.0.0.9');
+      t.after(() => one.destroy());
+      greedy.push(one);
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    }
+    const open = greedy.filter(({ closed }) => !closed);
+    assert.ok(open.length <= 90, `${open.length} open`);
+    assert.equal(greedy[0]?.closed, true);
+    assert.equal((await other.ask(post(rpc('echo')))).status, 200);
+  });
+
+  test('keepAliveTimeoutMs: an idle connection is kept for 75 s by default, and clients are told', async (t) => {
+    const { client } = await start(t);
+    const reply = await client().ask(post(rpc('echo')));
+    assert.equal(header(reply, 'keep-alive'), 'timeout=75');
+    const { client: another } = await start(t, { keepAliveTimeoutMs: 20 });
+    const idle = another();
+    await idle.ask(post(rpc('echo')));
+    await idle.untilClosed();
   });
 }

@@ -13,6 +13,7 @@ import { ReplyTurns } from '../edge/reply-turns.ts';
 import { type Asked, RequestHandler, type Target, takesCalls } from '../edge/request-handler.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
+import type { IdleConnection, IdleConnections } from './idle-connections.ts';
 import {
   fullPathOf,
   type HookedReply,
@@ -67,12 +68,16 @@ export function createRequests(service: Service, options: HttpOptions): RequestH
   return new RequestHandler(service, options, new ReplyTurns(16));
 }
 
-/** @param isLocal whether only this machine can reach the server that a request came to */
+/**
+ * @param isLocal whether only this machine can reach the server that a request came to
+ * @param idle kept up to date with the idle connections of that server
+ */
 export function createHandler(
   requests: RequestHandler,
   targetOf: (mount: Mount) => Target,
   isLocal: (mount: Mount) => boolean,
   auth?: Authenticator<MountedRequest>,
+  idle?: IdleConnections,
 ): NodeHandler {
   const { head, context } = requests;
   const key = Symbol('the connection of a socket');
@@ -106,7 +111,7 @@ export function createHandler(
 
   return (request, response) => {
     const mount = toMount(request, response);
-    connectionOf(mount.req.socket, key).take(handle, mount);
+    connectionOf(mount.req.socket, key, idle).take(handle, mount);
   };
 }
 
@@ -131,25 +136,31 @@ const heldRequests = 2000;
  * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
  *   the replies to the first ones hold already.
  */
-class NodeConnection {
+class NodeConnection implements IdleConnection {
   /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
   refused = false;
   readonly #open = new Set<NodeResponse>();
   #newest: NodeResponse | undefined;
-  readonly #socket: Socket;
+  readonly socket: Socket;
+  readonly #idle: IdleConnections | undefined;
+  before: IdleConnection | undefined;
+  after: IdleConnection | undefined;
   /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
   #held: (() => void)[] = [];
 
-  constructor(socket: Socket) {
-    this.#socket = socket;
+  constructor(socket: Socket, idle: IdleConnections | undefined) {
+    this.socket = socket;
+    this.#idle = idle;
     socket.once('close', () => {
       this.#held = [];
       for (const response of this.#open) response.onClose();
+      idle?.delete(this);
     });
   }
 
   add(response: NodeResponse): void {
+    if (this.#open.size === 0) this.#idle?.delete(this);
     this.#open.add(response);
     this.#newest = response;
   }
@@ -166,9 +177,10 @@ class NodeConnection {
     this.#unread -= unread;
     while (this.#hasRoom()) {
       const handle = this.#held.shift();
-      if (handle === undefined) return;
+      if (handle === undefined) break;
       handle();
     }
+    if (this.#open.size === 0) this.#idle?.add(this);
   }
 
   addUnread(bytes: number): void {
@@ -186,7 +198,7 @@ class NodeConnection {
   }
 
   cut(): void {
-    this.#socket.destroy();
+    this.socket.destroy();
   }
 }
 
@@ -195,10 +207,14 @@ class NodeConnection {
  *
  * @param key the handler's own, under which the socket keeps it: a WeakMap of all sockets makes garbage collection dearer
  */
-function connectionOf(socket: Socket, key: symbol): NodeConnection {
+function connectionOf(
+  socket: Socket,
+  key: symbol,
+  idle: IdleConnections | undefined,
+): NodeConnection {
   // The type of a socket has no members under symbols.
   const holder = socket as unknown as { [key: symbol]: NodeConnection };
-  holder[key] ??= new NodeConnection(socket);
+  holder[key] ??= new NodeConnection(socket, idle);
   return holder[key];
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { addressKey } from '../../../core/dispatch/caller-key.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { Share } from '../../../core/dispatch/share.ts';
 import { transferTimeoutMs } from '../edge/answer.ts';
@@ -17,13 +18,13 @@ import {
 import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { createHandler, createRequests } from './handler.ts';
+import { IdleConnections } from './idle-connections.ts';
 import { pathOf } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 
 const serverOptions = {
-  // For the three settings below: uWebSockets.js closes idle and slow clients after about 11 s.
+  // As uWebSockets.js, which closes slow clients after about 11 s.
   headersTimeout: 10_000,
-  keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
 } as const;
 
@@ -67,23 +68,27 @@ class NodeServer extends ListeningServer {
     super(scheme, options);
     this.#options = options;
     const requests = createRequests(service, options);
+    const idle = new IdleConnections();
     const handler = createHandler(
       requests,
       ({ req }) => requests.targetOf(pathOf(req.url)),
       () => this.isLocal,
+      undefined,
+      idle,
     );
     // node:http's limit is twice ours, so that a head slightly over the limit is refused by our check, with a body
     // that says so.
     const longest = transferTimeoutMs(options.maxBodyBytes, options.bodyTimeoutMs);
     const own = {
       ...serverOptions,
+      keepAliveTimeout: options.keepAliveTimeoutMs,
       requestTimeout: Math.max(
         leastRequestTimeout,
         Math.ceil(longest) + serverOptions.headersTimeout,
       ),
       maxHeaderSize: 2 * options.maxHeaderBytes,
     };
-    this.#upgrades = new NodeUpgrades(requests);
+    this.#upgrades = new NodeUpgrades(requests, undefined, (socket) => idle.deleteSocket(socket));
     const takesUpgrades = options.webSocket && options.serves !== 'operations';
     // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
     const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};
@@ -92,8 +97,6 @@ class NodeServer extends ListeningServer {
     // that.
     this.#server.on('checkExpectation', handler);
     if (takesUpgrades) this.#server.on('upgrade', this.#upgrades.handle);
-    this.#server.maxConnections = options.maxConnections;
-    this.#server.on('drop', () => options.onConnectionRefused('full'));
     const share = new Share(options.maxConnections, byAddress);
     const known = new WeakSet<Socket>();
     this.#server.on('connection', (socket) => {
@@ -102,7 +105,12 @@ class NodeServer extends ListeningServer {
       known.add(socket);
       const holder = { scope: addressText(socket.remoteAddress), amount: 1 };
       const denial = share.isScarce ? share.denial(holder.scope) : undefined;
-      if (denial !== undefined) {
+      // An idle connection makes room: one of the same caller, or, for a caller with few, one of anybody.
+      const hasRoom =
+        denial === undefined ||
+        idle.closeOne(addressKey(holder.scope)) ||
+        (share.isSmall(holder.scope) && idle.closeOne(undefined));
+      if (!hasRoom) {
         options.onConnectionRefused(denial);
         socket.destroy();
         return;

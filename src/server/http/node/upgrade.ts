@@ -43,14 +43,21 @@ export function createUpgrades(
 export class NodeUpgrades {
   readonly #requests: RequestHandler;
   readonly #auth: Authenticator<MountedRequest> | undefined;
+  readonly #onTaken: (socket: Socket) => void;
   readonly #upgrades: Upgrades;
   /** Sockets that have a listener for errors. A connection comes again with each request whose upgrade is ignored. */
   readonly #known = new WeakSet<Socket>();
   #ws: Promise<WebSocketServer> | undefined;
 
-  constructor(requests: RequestHandler, auth?: Authenticator<MountedRequest>) {
+  /** @param onTaken called with each socket that carries no further requests */
+  constructor(
+    requests: RequestHandler,
+    auth?: Authenticator<MountedRequest>,
+    onTaken: (socket: Socket) => void = () => {},
+  ) {
     this.#requests = requests;
     this.#auth = auth;
+    this.#onTaken = onTaken;
     this.#upgrades = new Upgrades(requests, auth === undefined);
   }
 
@@ -95,6 +102,7 @@ export class NodeUpgrades {
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, first: Buffer, isHere: boolean): void {
+    this.#onTaken(socket);
     const { inFlight, options } = this.#upgrades.context;
     const { path, maxBodyBytes } = options;
     const response = new UpgradeResponse(inFlight, socket);

@@ -70,4 +70,28 @@ describe('the outcome of a result of which nothing is declared', () => {
     );
     assert.equal(details.length, 1);
   });
+
+  test('is looked through as deep as JSON.stringify goes', () => {
+    const nested = (depth: number): object => {
+      let value: object = {};
+      for (let i = 0; i < depth; i++) value = i % 2 === 0 ? [value] : { a: value };
+      return value;
+    };
+    let depth = 1000;
+    try {
+      for (; ; depth += 250) JSON.stringify(nested(depth));
+    } catch (error) {
+      assert.ok(error instanceof RangeError);
+    }
+    assert.equal(keptOutcome(nested(depth - 500), '1', () => {}).ok, true);
+  });
+
+  test('may be bytes of a class that says how JSON writes them', () => {
+    class Text extends Uint8Array {
+      toJSON(): string {
+        return Buffer.from(this).toString('base64');
+      }
+    }
+    assert.equal(keptOutcome([new Text(3)], '1', () => {}).text, '["AAAA"]');
+  });
 });

@@ -88,8 +88,8 @@ function faultAt(path: string, part: object, why: string): ResultFault {
 }
 
 /**
- * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Without
- * `onAccessors`, values are looked at only if the text has a mark of such a loss.
+ * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Looks for these
+ * only if the text has a mark of such a loss.
  *
  * @param text has the JSON text of `result` from the character `start` on
  * @throws ResultFault
@@ -100,11 +100,14 @@ function assertKept(
   start: number,
   onAccessors?: (detail: string) => void,
 ): void {
-  if (onAccessors === undefined && !isMarked(text, start)) return;
-  const found = find(result, onAccessors === undefined ? isLost : isLessened);
+  const lostPart = isMarked(text, start) ? isLost : undefined;
+  const wanted =
+    onAccessors === undefined ? lostPart : lostPart === undefined ? hasAccessors : isLessened;
+  const found = wanted && find(result, wanted);
   if (found === undefined) return;
   const { path, part } = found;
-  if (isLost(part)) throw faultAt(path, part, lossText(part));
+  if (lostPart?.(part)) throw faultAt(path, part, lossText(part));
+  // What lacks accessors may come before what is lost.
   assertKept(result, text, start);
   onAccessors?.(faultAt(path, part, accessorsText(part)).message);
 }
@@ -132,9 +135,8 @@ const letterT = 't'.charCodeAt(0);
 
 /** Whether JSON keeps nothing of an object, though it is more than `{}`. */
 export function isLost(part: object): boolean {
-  if (ArrayBuffer.isView(part)) return true;
-  if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return false;
-  return Object.keys(part).length === 0;
+  if (isPlainOrArray(part)) return false;
+  return ArrayBuffer.isView(part) || (!hasToJson(part) && Object.keys(part).length === 0);
 }
 
 const advice: Readonly<Record<string, string>> = {
@@ -157,11 +159,13 @@ export function lossText(part: object): string {
   return `, of which JSON keeps nothing: ${hint}`;
 }
 
-/** Whether JSON keeps nothing of an object, or leaves out the accessors of its class. */
+function hasAccessors(part: object): boolean {
+  return accessorsOf(part).length > 0;
+}
+
 function isLessened(part: object): boolean {
   // Nearly all parts are of no class.
-  if (Array.isArray(part) || isPlain(part)) return ArrayBuffer.isView(part);
-  return isLost(part) || accessorsOf(part).length > 0;
+  return !isPlainOrArray(part) && (isLost(part) || hasAccessors(part));
 }
 
 function accessorsText(part: object): string {
@@ -172,7 +176,7 @@ function accessorsText(part: object): string {
 
 /** The names of the accessors that an object has from its classes and not of its own. */
 function accessorsOf(part: object): readonly string[] {
-  if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return [];
+  if (isPlainOrArray(part) || hasToJson(part)) return [];
   const names = accessorsOfClass(Object.getPrototypeOf(part) as object);
   return names.filter((name) => !Object.hasOwn(part, name));
 }
@@ -208,6 +212,10 @@ function className(part: object): string {
   } catch {
     return '';
   }
+}
+
+function isPlainOrArray(part: object): boolean {
+  return Array.isArray(part) || isPlain(part);
 }
 
 function hasToJson(value: object): value is { toJSON(key: string): unknown } {
@@ -298,12 +306,15 @@ function find(
   }
   for (const name in part) {
     const member = (part as Readonly<Record<string, unknown>>)[name];
-    if (!isObject(member) || !Object.hasOwn(part, name)) continue;
+    if (!isObject(member) || !hasOwn.call(part, name)) continue;
     const found = find(member, wanted, known);
     if (found !== undefined) return { ...found, path: shownSegment(name) + found.path };
   }
   return undefined;
 }
+
+// In a loop over names V8 leaves out this call, and not that of Object.hasOwn.
+const { hasOwnProperty: hasOwn } = Object.prototype;
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;

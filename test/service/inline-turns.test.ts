@@ -54,6 +54,16 @@ for (const [what, size] of [
   });
 }
 
+test('turns of the event loop without large inline calls follow a full one, so that node:http accepts connections', async (t) => {
+  const { ran, send } = await start(t);
+  const sent = ['1', '2', '3'].map((tag) => send(tag, '10.0.0.1'));
+  for (let turns = 1; turns <= 40; turns++) {
+    await turn();
+    assert.ok(ran.length <= 1 + turns / 20, `${ran.length} after ${turns} turns`);
+  }
+  await Promise.all(sent.map(({ reply }) => reply));
+});
+
 test('callers of inline procedures with large params take turns', async (t) => {
   const { ran, send } = await start(t);
   const greedy = Array.from({ length: 6 }, (_, i) => send(`greedy ${i}`, '10.0.0.1'));

@@ -16,8 +16,10 @@ export function removeForgotten(builds: string): void {
   for (const name of readdirSync(builds)) {
     const path = join(builds, name);
     const isOld = Date.now() - statSync(path).mtimeMs > 3_600_000;
-    const [, maker] = /^test-(\d+)-/.exec(name) ?? [];
-    if (isOld && (maker === undefined || !isRunning(Number(maker)))) {
+    // What other scripts have installed here is no copy, and stays.
+    const copy = /^(?:test-(\d+)|console|reference)-/.exec(name);
+    const maker = copy?.[1];
+    if (isOld && copy !== null && (maker === undefined || !isRunning(Number(maker)))) {
       rmSync(path, { recursive: true, force: true });
     }
   }

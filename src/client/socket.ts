@@ -40,6 +40,8 @@ interface Message {
   readonly id?: unknown;
   readonly error?: unknown;
   readonly result?: unknown;
+  /** True in the reply that opens a stream: its result is the name of the subscription. */
+  readonly subscription?: boolean;
   readonly method?: string;
   readonly params?: { readonly subscription?: unknown; readonly result?: unknown };
 }
@@ -102,36 +104,22 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       listener.onMessage(message);
     };
 
-    /** Whether a result may name a new subscription: the server's names have 10 or 11 digits, and none comes twice. */
-    const isName = (result: unknown): result is string =>
-      typeof result === 'string' && /^0x[\da-f]{10,11}$/.test(result) && !listeners.has(result);
-
-    /** What comes of the subscription meanwhile is told to `onMessage` too. */
-    const unsubscribe = (
-      name: unknown,
-      onMessage: Listener['onMessage'] = () => {},
-      onLost: Listener['onLost'] = () => {},
-    ): void => {
+    /** What comes of the subscription meanwhile is dropped. */
+    const unsubscribe = (name: unknown): void => {
       const params = JSON.stringify([name]);
       const { sent, body } = toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]);
-      post(body, { ids: [sent[0]?.id as number, name], onMessage, onLost });
+      const ignore = (): void => {};
+      post(body, { ids: [sent[0]?.id as number, name], onMessage: ignore, onLost: ignore });
     };
 
-    /**
-     * The reply of an awaited call. If it may name a subscription, whose values nobody would read, that is ended. This is
-     * also how to tell: an ordinary text can't be ended, and no notification names it.
-     */
+    /** The reply of an awaited call. A subscription, whose values nobody would read, is ended. */
     const settled = (message: Message | Message[]): unknown => {
-      if (Array.isArray(message)) return Promise.all(message.map(settled));
-      const { id, result } = message ?? {};
-      if (!isName(result)) return message;
-      return new Promise((resolve, reject) => {
-        const data = { reason: 'it streams: iterate the call (for await)' };
-        const error = { code: -32601, message: 'Method not found', data };
-        const onMessage = (heard: Message): void =>
-          resolve(heard.method || heard.result === true ? { id, error } : message);
-        unsubscribe(result, onMessage, reject);
-      });
+      if (Array.isArray(message)) return message.map(settled);
+      const { id, result, subscription } = message ?? {};
+      if (!subscription) return message;
+      unsubscribe(result);
+      const data = { reason: 'it streams: iterate the call (for await)' };
+      return { id, error: { code: -32601, message: 'Method not found', data } };
     };
 
     /** If there are no more requests than replies that they can have, each request has one. */
@@ -206,9 +194,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           return resolve('');
         }
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-        // Not `resolve` alone: it would leave a rejection unheard if the caller has given up.
-        const onMessage = (message: Message): void =>
-          void Promise.resolve(settled(message)).then(resolve, reject);
+        const onMessage = (message: Message): void => resolve(settled(message));
         post(body, { ids: [first, ...others], onMessage, onLost: reject });
       });
       return { reply, facts: { url } };
@@ -232,8 +218,8 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
         onMessage(message) {
           const { result } = message;
           // A subscription begins with its reply, and its first values may come in the same turn.
-          if (isName(result)) {
-            subscription = result;
+          if (message.subscription) {
+            subscription = result as string;
             listeners.set(result, listener);
             if (signal.aborted) leave();
             return;

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
 import { needs, usualServer } from '../servers.ts';
+import { until } from '../turns.ts';
 import { carriers, deferred, serve } from './hooks/serve.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
@@ -183,6 +184,39 @@ describe('a store of one’s own', () => {
     assert.equal(header(await one.response(), 'ratelimit'), '"default";r=5;t=1');
     assert.deepEqual(asked, ['a127.0.0.1', ['a127.0.0.1', 2, 0]]);
     assert.equal(ran.length, 3);
+  });
+
+  test('is not asked for a caller that left during authenticate', async (t) => {
+    const asked: string[] = [];
+    const admit = (key: string) => {
+      asked.push(key);
+      return full;
+    };
+    const store: RateLimitStore = { admit, charge: () => {} };
+    const { router: given, ran } = router();
+    const verdicts: ((value: string) => void)[] = [];
+    const { client, app } = await serve(t, usualServer, {
+      router: given,
+      rateLimit: { calls: 1, store },
+      authenticate: () => {
+        const { promise, resolve } = deferred<string>();
+        verdicts.push(resolve);
+        return promise;
+      },
+    });
+    const gone = client();
+    await gone.write(post(rpc('now')));
+    await until(() => verdicts.length === 1);
+    gone.destroy();
+    await until(() => app.dispatcher.stats().inFlight === 0);
+    const stays = client();
+    await stays.write(post(rpc('now')));
+    await until(() => verdicts.length === 2);
+    verdicts[0]?.('gone');
+    verdicts[1]?.('stays');
+    assert.equal((await stays.response()).status, 200);
+    assert.deepEqual(asked, ['sstays']);
+    assert.equal(ran.length, 1);
   });
 
   test('that fails takes nothing with it, and is one line of the log', async (t) => {

@@ -70,7 +70,7 @@ function scripted(onSent: (socket: Fake, message: Sent, nth: number) => void, re
 
 /** Of a subscription, as the server makes them. */
 const name = (n: number) => `0x${(2 ** 36 + n).toString(16)}`;
-const subscribed = (id: unknown, subscription: string) => ({ id, result: subscription });
+const subscribed = (id: unknown, name: string) => ({ id, result: name, subscription: true });
 const value = (subscription: string, result: unknown) => ({
   method: 'm',
   params: { subscription, result },
@@ -325,44 +325,8 @@ describe('a client over a WebSocket', () => {
     await turn();
   });
 
-  it('fails the call where the connection is lost before that is known', async () => {
-    const { client } = scripted((socket, { id, method }) => {
-      if (method === 'rpc.unsubscribe') socket.close();
-      else socket.answer({ id, result: name(1) });
-    });
-    await assert.rejects(Promise.resolve(client.call('m')), /the connection closed \(1006\)$/);
-  });
-
-  it('tells a stream that is over already from a text that looks like its name', async () => {
-    const { client } = scripted((socket, { id, method }) => {
-      const isStream = (socket.sent as Sent[]).some((one) => one.method === 'stream');
-      if (method !== 'rpc.unsubscribe') socket.answer({ id, result: name(1) });
-      else if (isStream) socket.answer(over(name(1), { result: null }), { id, result: false });
-      else socket.answer({ id, result: false });
-    });
-    assert.equal(await client.call('text'), name(1));
-    await assert.rejects(Promise.resolve(client.call('stream')), { code: -32601 });
-  });
-
-  it('takes the name of an open subscription for a text, and asks nothing', async () => {
-    const { client, sockets } = scripted((socket, { id, method }) => {
-      if (method === 'm') socket.answer(subscribed(id, name(1)), value(name(1), 1));
-      else socket.answer({ id, result: name(1) });
-    });
-    const stream = client.call('m')[Symbol.asyncIterator]();
-    await stream.next();
-    assert.equal(await client.call('text'), name(1));
-    const none = client.call('text')[Symbol.asyncIterator]();
-    assert.deepEqual(await none.next(), { done: true, value: name(1) });
-    const last = stream.next();
-    sockets[0]!.answer(value(name(1), 2));
-    assert.deepEqual(await last, { done: false, value: 2 });
-    assert.equal(sockets[0]!.sent.length, 3);
-  });
-
-  it('takes a text that is too short or too long for the name of a subscription as a result', async () => {
-    const texts = ['0xabc', '0x123456789', '0x123456789abc', `0x${'a'.repeat(40)}`];
-    for (const text of texts) {
+  it('takes a text that looks like the name of a subscription as a result, and sends no rpc.unsubscribe', async () => {
+    for (const text of ['0xabc', '0x1234567890', name(1), `0x${'a'.repeat(40)}`]) {
       const { client, sockets } = scripted((socket, { id }) => socket.answer({ id, result: text }));
       const read = client.call('m')[Symbol.asyncIterator]();
       assert.deepEqual(await read.next(), { done: true, value: text });

@@ -144,6 +144,8 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
       ['0xabcdef0123', -32601, -32601, 2],
     );
     assert.equal(await client.call('likeName'), '0xabcdef0123');
+    const text = client.call('likeName')[Symbol.asyncIterator]();
+    assert.deepEqual(await text.next(), { done: true, value: '0xabcdef0123' });
   });
 
   it('carry bytes both ways, in values and at the end', async () => {

@@ -235,7 +235,8 @@ export class CallerLimiter {
   }
 
   #behind(verdict: Verdict, scope: RequestScope): Verdict | Promise<Verdict> {
-    if (verdict.refusal !== undefined) return verdict;
+    // Nobody waits for the request any more: nothing of it runs, and the store must not charge it.
+    if (verdict.refusal !== undefined || scope.limiterState === 'left') return verdict;
     scope.authText = verdict.authText;
     return this.#ask(scope);
   }

@@ -206,7 +206,7 @@ class ChainRun {
     const context = this.#context;
     const began = this.isLater ? clockMs() : 0;
     const result: unknown = this.#procedure.handler(this.#params as never, context as never);
-    if (this.isLater) context.resumedMs = clockMs() - began;
+    if (this.isLater) context.resumedMs += clockMs() - began;
     return isThenable(result)
       ? Promise.resolve(result).then((settled) => new Passed(settled))
       : new Passed(result);

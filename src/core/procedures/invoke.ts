@@ -117,7 +117,7 @@ async function proceed(
     if (context.signal.aborted) throw context.signal.reason;
     const began = clockMs();
     const result: unknown = procedure.handler(named as never, context);
-    context.resumedMs = clockMs() - began;
+    context.resumedMs += clockMs() - began;
     return finish(procedure, isThenable(result) ? await result : result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options);

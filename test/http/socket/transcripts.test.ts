@@ -122,7 +122,7 @@ ${Array.from(
   `,
   'a subscription: its id, its values, its end, and calls afterwards': `
     -> {"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["numbers",3,1]}
-    <- {"jsonrpc":"2.0","id":1,"result":"SUB"}
+    <- {"jsonrpc":"2.0","id":1,"result":"SUB","subscription":true}
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":1}}
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":2}}
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":3}}
@@ -134,13 +134,13 @@ ${Array.from(
   `,
   'a subscription in a batch: its values come behind the array that names it': `
     -> [{"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["numbers",1,7]},{"jsonrpc":"2.0","id":2,"method":"test_nothing"}]
-    <- [{"jsonrpc":"2.0","id":1,"result":"SUB"},{"jsonrpc":"2.0","id":2,"result":null}]
+    <- [{"jsonrpc":"2.0","id":1,"result":"SUB","subscription":true},{"jsonrpc":"2.0","id":2,"result":null}]
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":7}}
     <- {"jsonrpc":"2.0","method":"rpc.end","params":{"subscription":"SUB","result":null}}
   `,
   'a subscription that is left before its end says nothing more': `
     -> {"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["waits",0,0]}
-    <- {"jsonrpc":"2.0","id":1,"result":"SUB"}
+    <- {"jsonrpc":"2.0","id":1,"result":"SUB","subscription":true}
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":0}}
     -> {"jsonrpc":"2.0","id":2,"method":"nftest_unsubscribe","params":["SUB"]}
     <- {"jsonrpc":"2.0","id":2,"result":true}
@@ -149,7 +149,7 @@ ${Array.from(
   `,
   'a subscription that is left twice: the second time there is none': `
     -> {"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["waits",0,0]}
-    <- {"jsonrpc":"2.0","id":1,"result":"SUB"}
+    <- {"jsonrpc":"2.0","id":1,"result":"SUB","subscription":true}
     <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":0}}
     -> {"jsonrpc":"2.0","id":2,"method":"nftest_unsubscribe","params":["SUB"]}
     <- {"jsonrpc":"2.0","id":2,"result":true}

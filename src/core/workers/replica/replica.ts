@@ -328,7 +328,7 @@ export class Replica {
         const began = clockMs();
         const pending = start();
         const ms = clockMs() - began;
-        for (const call of calls) call.context.resumedMs = ms / calls.length;
+        for (const call of calls) call.context.resumedMs += ms / calls.length;
         return pending;
       });
       this.#gatherers.set(name, gatherer);

@@ -12,13 +12,12 @@ import {
   type Outcome,
   type Reply,
   replyText,
-  resultOutcome,
+  resultReply,
 } from '../../../core/protocol/reply.ts';
 
 /**
  * The id of the next subscription: one counter a process, from a random start, so that an old client meets no new stream.
- * Ids have 10 digits, or 11 after very many: the client tells other texts from them by that. They are hexadecimal, since some
- * clients of Ethereum nodes take nothing else.
+ * Ids are hexadecimal, since some clients of Ethereum nodes take nothing else.
  */
 let nextId = randomInt(2 ** 36, 2 ** 40);
 
@@ -52,7 +51,9 @@ export class Subscription implements StreamSink {
     const refusal = this.#owner.open(this);
     if (refusal === undefined) this.#flow = flow;
     else flow.cancel();
-    return replyText(this.#callId, refusal ?? resultOutcome(`"${this.id}"`));
+    if (refusal !== undefined) return replyText(this.#callId, refusal);
+    // A member beside the result: a text that looks like an id may be the result of an ordinary call.
+    return resultReply(this.#callId, `"${this.id}","subscription":true`);
   }
 
   /** The reply that names it is sent: its values may follow. */

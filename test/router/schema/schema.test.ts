@@ -323,6 +323,41 @@ describe('issues', () => {
     );
   });
 
+  test('find a member of a record whose name has a line break: \\n, \\r, U+2028, U+2029', () => {
+    const numbers = Type.Object({ of: Type.Record(Type.String(), Type.Number()) });
+    const bytes = Type.Object({ of: Type.Record(Type.String(), Type.Base64()) });
+    for (const lineBreak of ['\n', '\r', '\u2028', '\u2029']) {
+      for (const name of [lineBreak, `a${lineBreak}`, `a${lineBreak}b`]) {
+        assert.equal(issues(numbers, { of: { [name]: 'x' } }).length, 1);
+        assert.equal(issues(bytes, { of: { [name]: '*' } }).length, 1);
+        assert.deepEqual(bind(bytes, { of: { [name]: 'AQ==' } }), {
+          of: { [name]: Uint8Array.of(1) },
+        });
+      }
+    }
+  });
+
+  test('take the names of an intersection with unevaluatedProperties as names, not as patterns', () => {
+    for (const name of ['a.b', 'user$id', 'a(b', 'a|b', '[a', '__proto__x']) {
+      const parts = [
+        Type.Object({ [name]: Type.Number() }),
+        Type.Record(Type.String({ pattern: '^x-' }), Type.Number()),
+      ];
+      const closed = Type.Object({
+        it: Type.Intersect(parts, { unevaluatedProperties: false }),
+      });
+      const it = { [name]: 1, 'x-rate': 1 };
+      assert.deepEqual(bind(closed, { it }), { it });
+      for (const other of ['axb', 'a', 'b', 'user', 'toString', 'y-x-'])
+        assert.equal(issues(closed, { it: { [name]: 1, [other]: 1 } }).length, 1);
+      const texts = Type.Object({
+        it: Type.Intersect(parts, { unevaluatedProperties: Type.String() }),
+      });
+      assert.deepEqual(bind(texts, { it: { ...it, axb: 'text' } }), { it: { ...it, axb: 'text' } });
+      assert.equal(issues(texts, { it: { ...it, axb: 1 } }).length, 1);
+    }
+  });
+
   test('a string that is too long is not matched against the pattern', () => {
     // Degree 2: a million spaces would take minutes.
     const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 100 }) });

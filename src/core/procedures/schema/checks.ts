@@ -1,4 +1,4 @@
-import { KeyOfPattern, type TSchema, TypeRegistry } from '@sinclair/typebox';
+import { type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { isPlain } from '../registration.ts';
 import { type Check, keywordsOf, kindNamed, type LimitedType } from './keywords.ts';
@@ -299,7 +299,7 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
 const names = Object.keys(v);
 for (let i = 0; i < names.length; i++) {
   const x = v[names[i]];
-  if (!(${this.#code.value(new RegExp(first[0]))}.test(names[i]) ? ${this.#codeOf(first[1], 'x')} : ${other})) return false;
+  if (!(${this.#code.value(first[0])}.test(names[i]) ? ${this.#codeOf(first[1], 'x')} : ${other})) return false;
 }
 return true;`;
   }
@@ -347,11 +347,26 @@ return true;`;
     const conditions = listOf(schema.allOf).map((part) => this.#codeOf(part, 'v'));
     const { unevaluatedProperties: unevaluated } = schema;
     if (unevaluated === false || isSchema(unevaluated)) {
-      const known = this.#code.value(new RegExp(KeyOfPattern(schema)));
+      const known = this.#code.value((name: string) => declaresName(schema, name));
       const other = isSchema(unevaluated) ? this.#codeOf(unevaluated, 'v[k]') : 'false';
-      conditions.push(`Object.getOwnPropertyNames(v).every((k) => ${known}.test(k) || ${other})`);
+      conditions.push(`Object.getOwnPropertyNames(v).every((k) => ${known}(k) || ${other})`);
     }
     return `return ${conditions.join(' && ') || 'true'};`;
+  }
+}
+
+/** Whether a part of an intersection declares a member: an object by its name, a record by its pattern, a union by all variants. */
+function declaresName(schema: TSchema, name: string): boolean {
+  const inPart = (part: TSchema): boolean => declaresName(part, name);
+  switch (kindOf(schema)) {
+    case 'Intersect':
+      return listOf(schema.allOf).some(inPart);
+    case 'Union':
+      return listOf(schema.anyOf).every(inPart);
+    case 'Record':
+      return recordOf(schema)?.[0].test(name) === true;
+    default:
+      return Object.hasOwn((schema.properties ?? {}) as object, name);
   }
 }
 

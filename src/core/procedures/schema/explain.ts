@@ -87,14 +87,13 @@ class Explainer {
     }
     const { additionalProperties: rest } = schema;
     const record = kindOf(schema) === 'Record' ? recordOf(schema) : undefined;
-    const pattern = record && new RegExp(record[0]);
     if (record === undefined && rest !== false && !isObject(rest)) return;
     const names = new Set(members.map(({ name }) => name));
     for (const name of Object.keys(value)) {
       if (this.#full) return;
       if (names.has(name)) continue;
       const place = path + shownSegment(name);
-      if (record !== undefined && pattern?.test(name) === true) {
+      if (record?.[0].test(name) === true) {
         this.#explain(record[1], value[name], place);
       } else if (rest === false) {
         const message = record && 'has a name that is not allowed here';

@@ -1,5 +1,5 @@
 import { isAnyArrayBuffer } from 'node:util/types';
-import { Kind, PatternStringExact, type TSchema } from '@sinclair/typebox';
+import { Kind, type TSchema } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { isLost, lossText, RefusedPart, ResultFault, unwritableFault } from '../result.ts';
 import type { ResultRules } from '../types.ts';
@@ -174,7 +174,7 @@ return o;`;
     const { additionalProperties: additional } = schema;
     const rest =
       additional === true || isSchema(additional) ? this.#restOf(additional) : 'undefined';
-    const record = this.#code.value(recordProjection(namesOf(first[0])));
+    const record = this.#code.value(recordProjection(first[0]));
     const member = this.#expression(first[1], 'x');
     return `${head}\n${notArray}\nreturn ${record}(v, (x) => ${member}, ${rest});`;
   }
@@ -232,11 +232,6 @@ return o;`;
 
 function shapeOf(schema: TSchema): KindRow['shape'] {
   return kindNamed(kindOf(schema))?.shape ?? 'open';
-}
-
-/** The pattern of `Type.Record(Type.String(), ...)` means all names, and leaves out those with a line break. */
-function namesOf(pattern: string): RegExp {
-  return new RegExp(pattern, pattern === PatternStringExact ? 's' : '');
 }
 
 /** The members of an object schema, or of several that one value matches together. */
@@ -357,14 +352,14 @@ function copyRest(part: object, names: ReadonlySet<string>, project: Project): M
 
 /** The projection of a record. `rest` is for names that do not match the pattern; undefined leaves them out. */
 function recordProjection(
-  pattern: RegExp,
+  names: RegExp,
 ): (part: object, member: Project, rest: Project | undefined) => Members {
   return (part, member, rest) => {
     if (ArrayBuffer.isView(part)) throw new RefusedPart(part, lossText(part));
     const copy: Members = {};
     let count = 0;
     for (const [name, value] of Object.entries(part)) {
-      const project = pattern.test(name) ? member : rest;
+      const project = names.test(name) ? member : rest;
       if (project === undefined || value === undefined) continue;
       put(copy, name, project(value));
       count++;

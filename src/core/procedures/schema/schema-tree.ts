@@ -1,4 +1,4 @@
-import { Kind, type TSchema } from '@sinclair/typebox';
+import { Kind, PatternStringExact, type TSchema } from '@sinclair/typebox';
 import { keywords } from './keywords.ts';
 
 /**
@@ -140,9 +140,22 @@ export function membersOf(schema: TSchema): readonly Member[] {
   });
 }
 
-/** What a Record says of members: the pattern of their names, and their schema. */
-export function recordOf(schema: TSchema): readonly [pattern: string, member: TSchema] | undefined {
-  return Object.entries((schema.patternProperties ?? {}) as Record<string, TSchema>)[0];
+const recordsOfSchemas = new WeakMap<
+  TSchema,
+  readonly [names: RegExp, member: TSchema] | undefined
+>();
+
+/**
+ * What a Record says of members: which names they have, and their schema. The pattern of `Type.Record(Type.String(), ...)`
+ * means every name, and without the flag `s` a name with a line break would pass unchecked.
+ */
+export function recordOf(schema: TSchema): readonly [names: RegExp, member: TSchema] | undefined {
+  return cached(recordsOfSchemas, schema, () => {
+    const [first] = Object.entries((schema.patternProperties ?? {}) as Record<string, TSchema>);
+    if (first === undefined) return undefined;
+    const [pattern, member] = first;
+    return [new RegExp(pattern, pattern === PatternStringExact ? 's' : ''), member];
+  });
 }
 
 /** Whether a part of the schema has a default. */

@@ -393,11 +393,11 @@ class DefaultsCompiler {
     const first = recordOf(schema);
     const fill = first && this.compile(first[1], `${path}/*`);
     if (first === undefined || fill === undefined) return undefined;
-    const pattern = new RegExp(first[0]);
+    const [names] = first;
     return (value) => {
       if (!isObject(value)) return value;
       const filled = Object.entries(value).map(
-        ([name, member]) => [name, pattern.test(name) ? fill(member) : member] as const,
+        ([name, member]) => [name, names.test(name) ? fill(member) : member] as const,
       );
       const same = filled.every(([name, member]) => member === value[name]);
       // `fromEntries` keeps a member called __proto__ a member.

@@ -1,7 +1,13 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from '../core/base/compile-cache.ts';
+import { nodeFault } from '../core/base/node-version.ts';
 import { forkAhead } from '../server/supervisor/fork-server.ts';
 
+const fault = nodeFault();
+if (fault !== undefined) {
+  console.error(fault);
+  process.exit(1);
+}
 const [, , command = '', ...others] = process.argv;
 
 /** Whether this command is likely to have a server process: a mistake in it costs a process that ends at once. */

@@ -81,7 +81,9 @@ describe('URLs of procedures in a server of one’s own', () => {
     // A link on another site would call as whoever is logged in.
     const visit = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     problemOf(await site.get('who', { ...ann, ...visit }), 403);
-    assert.equal((await site.ask('GET', '/openapi.json')).status, 403);
+    const unread = await site.ask('GET', '/openapi.json');
+    problemOf(unread, 401);
+    assert.equal(header(unread, 'www-authenticate'), 'Bearer');
     const { security } = jsonOf(await site.ask('GET', '/openapi.json', ann)) as {
       readonly security: readonly object[];
     };

@@ -156,6 +156,15 @@ describe('the params of a query', () => {
     );
   });
 
+  test('encoded bytes that are not UTF-8 are refused; a % that encodes nothing is itself', () => {
+    for (const query of ['s=%ff', 'n=1&s=%C3', '%ff=1', 's=%ED%A0%80', 's=a%C3b']) {
+      assert.equal(read(query), 'the query is not percent-encoded UTF-8', query);
+    }
+    for (const query of ['s=%', 's=100%', 's=%zz', 's=%C']) {
+      assert.deepEqual(read(query), { s: query.slice(2) });
+    }
+  });
+
   test('a long name is shown by its beginning', () => {
     const name = 'x'.repeat(5000);
     assert.equal(

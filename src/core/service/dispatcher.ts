@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { clockMs } from '../base/clock.ts';
+import { nodeFault } from '../base/node-version.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
@@ -103,6 +104,8 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
+    const fault = nodeFault();
+    if (fault !== undefined) throw new StartupError(fault);
     const source = toServable(options);
     const context = createContext(options);
     const { config, gate, observation } = context;

@@ -97,6 +97,11 @@ export class HttpApi implements ProcedureUrls {
       : served && this.#knownOf(served).operations;
   }
 
+  /** See {@link ProcedureUrls.refusal}. */
+  refusal(error: string): Answer {
+    return this.problems.ofRefusal(error);
+  }
+
   /** See {@link ProcedureUrls.document}. */
   document(): Document | undefined {
     const served = this.service.served();

@@ -31,6 +31,7 @@ export function readQuery(
   bytesName?: string,
 ): ReadQuery {
   if (query === '') return { members: '' };
+  if (!encodesUtf8(query)) return { reason: 'the query is not percent-encoded UTF-8' };
   // A Map: callers choose the names, and `__proto__` is a name like others.
   const texts = new Map<string, string[]>();
   for (const [name, text] of new URLSearchParams(query)) {
@@ -50,6 +51,18 @@ export function readQuery(
     members.push(`${JSON.stringify(name)}:${value}`);
   }
   return { members: members.join(',') };
+}
+
+const encodedBytes = /(?:%[\dA-Fa-f]{2})+/g;
+
+/** Whether the bytes that a query encodes are UTF-8: URLSearchParams would replace others. A `%` that encodes nothing is itself. */
+function encodesUtf8(query: string): boolean {
+  try {
+    decodeURIComponent(query.match(encodedBytes)?.join('&') ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Of a name that the schema does not have: the validator refuses it by its name, whatever its value is. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { header } from '../../http/raw-client.ts';
-import { jsonOf } from '../site.ts';
+import { jsonOf, problemOf } from '../site.ts';
 import type { HttpCase } from './case.ts';
 
 /** Case 34. */
@@ -26,10 +26,14 @@ export const document: readonly HttpCase[] = [
     },
   },
   {
-    title: '34: authenticate is asked for it',
+    title:
+      '34: authenticate is asked for it, and refuses it as it refuses a call: 401 with www-authenticate and a problem document',
     on: 'asking',
     async run(site) {
-      assert.equal((await site.ask('GET', '/openapi.json')).status, 403);
+      const refused = await site.ask('GET', '/openapi.json');
+      assert.equal(problemOf(refused, 401).code, 4010);
+      assert.equal(header(refused, 'www-authenticate'), 'Bearer');
+      problemOf(await site.ask('GET', '/openapi.json', { 'x-token': 'forbidden' }), 403);
       const whole = await site.ask('GET', '/openapi.json', { 'x-token': 'ann' });
       const { security } = jsonOf(whole) as { readonly security: readonly object[] };
       assert.deepEqual(security, [{ auth: [] }]);

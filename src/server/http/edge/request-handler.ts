@@ -318,6 +318,12 @@ export class RequestHandler {
       return;
     }
     const { ifNoneMatch } = head;
+    const { api } = options;
+    // The document is refused as the URLs that it describes are.
+    const refusal =
+      target === 'openapi' && api !== undefined
+        ? ({ text }: Outcome) => api.facade.refusal(text)
+        : undefined;
     const answer = () => facade?.answer(method) ?? this.#answer(asked, ifNoneMatch);
     // Asked about what says something about the procedures. A preflight has no credentials.
     const saysMuch =
@@ -325,7 +331,7 @@ export class RequestHandler {
     const isRead = method === 'GET' || method === 'HEAD';
     const verdict = saysMuch && isRead ? this.ask(exchange, method, path, askWho) : undefined;
     if (verdict === undefined) exchange.answerOnce(answer);
-    else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer));
+    else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer, refusal));
   }
 
   /** Why the console does not act on this request; undefined: it may. */
@@ -459,17 +465,19 @@ function documentAnswer(document: Document | undefined, ifNoneMatch: string | un
  * @param scope the request's own: cancelled when its client goes
  * @param verdict what the hook says of the request
  * @param answer what the request gets if the hook lets it through
+ * @param refusalOf what it gets if the hook refuses it
  */
 export function admitted<Let extends Answer | undefined>(
   service: Service,
   scope: RequestScope,
   verdict: Verdict | Promise<Verdict>,
   answer: () => Let | Promise<Let>,
+  refusalOf: (refusal: Outcome) => Answer = refused,
 ): Answer | Let | Promise<Answer | Let> {
   scope.verdict = verdict;
   const refusal = service.admit(scope);
   const settle = (value: Outcome | undefined): Answer | Let | Promise<Let> =>
-    value === undefined ? answer() : refused(value);
+    value === undefined ? answer() : refusalOf(value);
   return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
 }
 

@@ -84,7 +84,7 @@ export class StubService implements Service {
   tracing: Service['tracing'] = undefined;
   metrics: Service['metrics'] = { bytes: async () => Buffer.from('stub_calls_total 1\n') };
 
-  introspect() {
+  async introspect() {
     return this.document;
   }
 

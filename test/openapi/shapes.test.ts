@@ -1,6 +1,7 @@
 /** How each shape is spelled in the OpenAPI document, and that the whole is what validators and linters take. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { doAll } from '../../src/core/base/timer.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
 import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
 import {
@@ -235,7 +236,7 @@ describe('unions of objects that have no names', () => {
     // Within one of them stands another union.
     const inner = { anyOf: [variant('circle', { size: { type: 'number' } }), variant('line')] };
     spelling.of({ anyOf: [variant('outer', { inner }), variant('box')] });
-    const components = spelling.components();
+    const components = doAll(spelling.components());
     assert.deepEqual(Object.keys(components), [
       'Box',
       'Circle',
@@ -258,7 +259,7 @@ describe('names of components', () => {
   test('have letters and digits, and differ in more than case', () => {
     const names = ['a.b', 'aB', 'a_B', 'problem', '1x', '.', 'Problem'];
     const spelling = new Spelling(Object.fromEntries(names.map((name) => [name, {}])), ['Problem']);
-    const given = Object.keys(spelling.components());
+    const given = Object.keys(doAll(spelling.components()));
     assert.deepEqual(given, ['aB', 'aB2', 'aB3', 'problem2', 'Schema1x', 'Schema', 'Problem3']);
     assert.equal(new Set(given.map((name) => name.toLowerCase())).size, names.length);
     assert.ok(!given.some((name) => name.toLowerCase() === 'problem'));
@@ -279,7 +280,7 @@ describe('types that are arrays of themselves', () => {
       },
       [],
     );
-    const { Direct, One, Two, ...others } = spelling.components();
+    const { Direct, One, Two, ...others } = doAll(spelling.components());
     assert.deepEqual(Direct, { type: 'array', items: {} });
     assert.deepEqual(One, { anyOf: [{ type: 'string' }, $ref('Two')] });
     assert.deepEqual(Two, { type: 'array', items: {} });

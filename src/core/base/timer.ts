@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { clockMs } from './clock.ts';
 
 /** The longest delay that setTimeout takes. With a longer one, Infinity too, it fires at once. */
 export const longestDelayMs = 2 ** 31 - 1;
@@ -64,5 +65,31 @@ export async function inTurns<T>(
     if (seen > 0 && seen % perTurn === 0) await nextTurn();
     seen++;
     look(item);
+  }
+}
+
+/** Work in steps, each of which takes a millisecond at most. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Does all of it at once: for commands, beside which nothing else runs. */
+export function doAll<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** How long such work holds its thread in one turn of the event loop, milliseconds. */
+const sliceMs = 3;
+
+/** Does it in slices, between which others have a turn. */
+export async function inSlices<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const until = clockMs() + sliceMs;
+    do {
+      const step = steps.next();
+      if (step.done) return step.value;
+    } while (clockMs() < until);
+    await nextTurn();
   }
 }

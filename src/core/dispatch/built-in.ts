@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
-import { openRpcOf } from '../procedures/document/openrpc.ts';
+import { type Document, makeDocument } from '../procedures/document/document-text.ts';
+import { openRpcSteps } from '../procedures/document/openrpc.ts';
 import { procedure, renamed } from '../procedures/procedure.ts';
 import { unsubscribeNames } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
@@ -15,22 +16,22 @@ type Table = ReadonlyMap<string, Procedure>;
 
 interface Cached {
   readonly size: number;
-  readonly text: string;
+  readonly document: Promise<Document>;
 }
 
-const texts = new WeakMap<Table, Cached>();
+const documents = new WeakMap<Table, Cached>();
 
 /**
- * The OpenRPC document of a table as JSON text, serialised again only when the table has grown: a table never loses
- * procedures.
+ * The OpenRPC document of a table, made again only when the table has grown: a table never loses procedures. It is made in
+ * slices, between which calls run.
  */
-export function openRpcText(table: Table): string {
-  let cached = texts.get(table);
+export function openRpcDocument(table: Table): Promise<Document> {
+  let cached = documents.get(table);
   if (cached?.size !== table.size) {
-    cached = { size: table.size, text: JSON.stringify(openRpcOf(table)) };
-    texts.set(table, cached);
+    cached = { size: table.size, document: makeDocument(openRpcSteps(table)) };
+    documents.set(table, cached);
   }
-  return cached.text;
+  return cached.document;
 }
 
 /** OpenRPC's method of service discovery: each service has it, and no router lists it. Reserved: no router accepts the name. */
@@ -82,30 +83,44 @@ export function builtIn(
     return { procedure: unsubscribe, executor };
   }
   if (method !== discoverName || !introspection) return undefined;
-  const answer = (params: unknown): string => {
+  const answer = async (params: unknown): Promise<string> => {
     discover().bindParams(params);
-    return openRpcText(table);
+    return textOf(await openRpcDocument(table));
   };
   return { procedure: discover(), executor: answeredBy(answer, ending) };
 }
 
+function textOf({ bytes }: Document): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
+
 /** @param answer gives the JSON text of the result; throws an RpcError for wrong params */
-function answeredBy(answer: (params: unknown) => string, ending: CallEnding): Executor {
-  const outcomeOf = (call: Call): Outcome => {
+function answeredBy(
+  answer: (params: unknown) => string | Promise<string>,
+  ending: CallEnding,
+): Executor {
+  const toRefusal = (error: unknown): Outcome => {
+    if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
+    throw error;
+  };
+  const outcomeOf = (call: Call): Outcome | Promise<Outcome> => {
     try {
-      return resultOutcome(answer(parsedParams(call)));
+      const text = answer(parsedParams(call));
+      return typeof text === 'string' ? resultOutcome(text) : text.then(resultOutcome, toRefusal);
     } catch (error) {
-      if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
-      throw error;
+      return toRefusal(error);
     }
   };
-  const execute = (call: Call): Reply => {
+  const execute = (call: Call): Reply | Promise<Reply> => {
     const began = clockMs();
     const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return ending.refuse(call, refusal);
+    const finish = (outcome: Outcome): Reply => {
+      const runUs = (clockMs() - began) * 1000;
+      return ending.finish(call, outcome, runUs, 0, runUs);
+    };
     const outcome = outcomeOf(call);
-    const runUs = (clockMs() - began) * 1000;
-    return ending.finish(call, outcome, runUs, 0, runUs);
+    return outcome instanceof Promise ? outcome.then(finish) : finish(outcome);
   };
   return { place: inlinePlace, takesUnparsed: false, execute };
 }

@@ -1,3 +1,4 @@
+import type { Document } from '../procedures/document/document-text.ts';
 import type { Procedure } from '../procedures/types.ts';
 import type { GoesToSink, Outcome, Reply, ReplySink } from '../protocol/reply.ts';
 import type { BodyMemory } from './body-memory.ts';
@@ -11,12 +12,7 @@ import type { RequestTracing } from './trace.ts';
  */
 export type ServiceState = 'starting' | 'ready' | 'draining' | 'closed' | 'disconnected' | 'alone';
 
-/** A document that is serialised once per registry. */
-export interface Document {
-  readonly bytes: Uint8Array;
-  /** Names these bytes: 22 letters, digits, `-` and `_`, others for other bytes. */
-  readonly version: string;
-}
+export type { Document };
 
 /** `tandem`: the introspection document. */
 export type DocumentFormat = 'tandem' | 'openrpc';
@@ -93,8 +89,8 @@ export interface Service {
   admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined>;
   /** undefined: none are kept. */
   readonly metrics: MetricsText | undefined;
-  /** What describes the procedures; undefined while there is none: starting, or closed. */
-  introspect(format: DocumentFormat): Document | undefined;
+  /** What describes the procedures, made once for each of their states; undefined while there is none: starting, or closed. */
+  introspect(format: DocumentFormat): Promise<Document> | undefined;
   /**
    * The procedures themselves, for a transport whose protocol describes them in a way of its own. A promise while the
    * service starts; undefined: it has ended, or could not start. Never throws, never rejects.

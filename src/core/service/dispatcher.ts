@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { clockMs } from '../base/clock.ts';
 import { nodeFault } from '../base/node-version.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
-import { openRpcText } from '../dispatch/built-in.ts';
+import { openRpcDocument } from '../dispatch/built-in.ts';
 import { cancelledOutcome } from '../dispatch/call.ts';
 import { awaitVerdict, refusalWithin } from '../dispatch/deadline.ts';
 import { closedRouting, Kernel, type Routing } from '../dispatch/kernel.ts';
@@ -27,7 +26,8 @@ import {
   type BroadcastResult,
   toBroadcastRequest,
 } from '../procedures/broadcast.ts';
-import { getRegistrySchema } from '../procedures/document/introspect.ts';
+import { makeDocument } from '../procedures/document/document-text.ts';
+import { registrySteps } from '../procedures/document/introspect.ts';
 import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
 import {
   type GoesToSink,
@@ -232,7 +232,7 @@ export class Dispatcher implements Service {
   }
 
   /** For transports: see {@link Service}. */
-  introspect(format: DocumentFormat): Document | undefined {
+  introspect(format: DocumentFormat): Promise<Document> | undefined {
     const generation = this.#generations.current;
     if (generation === undefined) return undefined;
     const router = generation.served;
@@ -553,13 +553,10 @@ function assertGrace(where: string, graceMs: unknown): void {
 interface CachedDocument {
   readonly router: AnyRouter;
   readonly version: number;
-  readonly document: Document;
+  readonly document: Promise<Document>;
 }
 
-/** The document's version is a hash of its text. */
-function documentOf(router: AnyRouter, format: DocumentFormat): Document {
-  const text =
-    format === 'openrpc' ? openRpcText(tableOf(router)) : JSON.stringify(getRegistrySchema(router));
-  const version = createHash('sha256').update(text).digest('base64url').slice(0, 22);
-  return { bytes: Buffer.from(text), version };
+function documentOf(router: AnyRouter, format: DocumentFormat): Promise<Document> {
+  const table = tableOf(router);
+  return format === 'openrpc' ? openRpcDocument(table) : makeDocument(registrySteps(table));
 }

@@ -1,6 +1,5 @@
-import { clockMs } from '../../core/base/clock.ts';
 import { suggest } from '../../core/base/suggest.ts';
-import { inTurns } from '../../core/base/timer.ts';
+import { inSlices, inTurns, type Steps } from '../../core/base/timer.ts';
 import { DistinctNames, matcherOf, type NameStyle } from '../../core/procedures/names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
@@ -10,9 +9,6 @@ const pageLength = 500;
 
 /** Procedures that are looked at, or named, in one turn of the event loop: a millisecond at most. */
 const perTurn = 250;
-
-/** How long texts are written in one turn of the event loop, in which nobody else is served. */
-const sliceMs = 3;
 
 /** Some tools, as JSON texts joined by commas. */
 export interface Page {
@@ -102,17 +98,19 @@ export class Catalogue {
 
   async #write(start: number, era: Era): Promise<Page> {
     const end = Math.min(start + pageLength, this.#tools.length);
-    const texts: string[] = [];
-    let until = clockMs() + sliceMs;
-    for (const tool of this.#tools.slice(start, end)) {
-      texts.push(toolText(tool, era));
-      if (clockMs() < until) continue;
-      await new Promise((resolve) => setImmediate(resolve));
-      until = clockMs() + sliceMs;
-    }
+    const text = await inSlices(textSteps(this.#tools.slice(start, end), era));
     const nextCursor = end < this.#tools.length ? String(end) : undefined;
-    return { text: texts.join(','), nextCursor };
+    return { text, nextCursor };
   }
+}
+
+function* textSteps(tools: readonly Tool[], era: Era): Steps<string> {
+  const texts: string[] = [];
+  for (const tool of tools) {
+    texts.push(toolText(tool, era));
+    yield;
+  }
+  return texts.join(',');
 }
 
 /** What the API of Anthropic takes as the name of a param: one other name, and it refuses the whole request of a host. */

@@ -1,12 +1,15 @@
-import { createHash } from 'node:crypto';
+import { doAll, type Steps } from '../../core/base/timer.ts';
 import type { Config } from '../../core/config/config.ts';
-import type { Document } from '../../core/dispatch/service.ts';
+import {
+  type Document,
+  makeDocument,
+  versionSteps,
+} from '../../core/procedures/document/document-text.ts';
 import type { ErrorSchema } from '../../core/procedures/document/introspect.ts';
 import {
   type ContentDescriptor,
   type OpenRpcMethod,
-  openRpcOf,
-  versionOf,
+  openRpcSteps,
 } from '../../core/procedures/document/openrpc.ts';
 import { DistinctNames, type NameStyle } from '../../core/procedures/names.ts';
 import { defined, type JsonSchema } from '../../core/procedures/schema/schema-tree.ts';
@@ -74,15 +77,17 @@ export interface DocumentFacts
   readonly asksWho: boolean;
 }
 
-/** The document as it is sent. Its version is a hash of its bytes. */
-export function openApiBytes(operations: Operations, facts: DocumentFacts): Document {
-  const bytes = Buffer.from(JSON.stringify(openApiOf(operations, facts)));
-  const version = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-  return { bytes, version };
+/** The document as it is sent. */
+export function openApiBytes(operations: Operations, facts: DocumentFacts): Promise<Document> {
+  return makeDocument(openApiSteps(operations, facts));
 }
 
 export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApiDocument {
-  const { methods, components } = openRpcOf(operations.procedures);
+  return doAll(openApiSteps(operations, facts));
+}
+
+function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<OpenApiDocument> {
+  const { methods, components } = yield* openRpcSteps(operations.procedures);
   const { httpPath, httpName, httpAuth, publicUrl, asksWho } = facts;
   const spelling = new Spelling(components?.schemas ?? {}, ['Problem']);
   const ids = new DistinctNames(operationStyle);
@@ -95,6 +100,7 @@ export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApi
     const writer = new OperationWriter(method, operation, spelling);
     const verb = operation.form === 'query' ? 'get' : 'post';
     items.set(method.name, { [verb]: writer.write(ids.nameOf(method.name)) });
+    yield;
   }
   const tags = new Set([...items.values()].flatMap(({ get, post }) => (get ?? post)?.tags ?? []));
   const content = {
@@ -104,14 +110,14 @@ export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApi
       methods.map(({ name }) => [`${httpPath}/${name}`, items.get(name) ?? {}]),
     ),
     components: {
-      schemas: { ...spelling.components(), Problem: problem },
+      schemas: { ...(yield* spelling.components()), Problem: problem },
       responses: { Problem: problemResponse('An error', reference('schemas', 'Problem')) },
       ...(asksWho ? { securitySchemes: { auth: securityScheme(httpAuth) } } : {}),
     },
   };
   return {
     openapi: '3.1.1',
-    info: { title: httpName, version: versionOf(content) },
+    info: { title: httpName, version: yield* versionSteps(content) },
     ...(publicUrl === '' ? {} : { servers: [{ url: publicUrl }] }),
     ...content,
   };

@@ -37,7 +37,7 @@ import { eventFormat, HeadOfStream, headOfStream, wantsEvents } from './stream.t
 interface Known {
   readonly served: ServedProcedures;
   readonly operations: Operations;
-  document: Document | undefined;
+  document: Promise<Document> | undefined;
 }
 
 export interface HttpApiOptions {
@@ -56,7 +56,7 @@ export interface HttpApiOptions {
   /** Most levels of a JSON-RPC request. */
   readonly maxDepth: number;
   /** Makes the OpenAPI document. */
-  readonly documentOf: (operations: Operations) => Document;
+  readonly documentOf: (operations: Operations) => Promise<Document>;
 }
 
 /**
@@ -103,7 +103,7 @@ export class HttpApi implements ProcedureUrls {
   }
 
   /** See {@link ProcedureUrls.document}. */
-  document(): Document | undefined {
+  document(): Promise<Document> | undefined {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
     const known = this.#knownOf(served);

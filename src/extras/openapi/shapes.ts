@@ -1,3 +1,4 @@
+import type { Steps } from '../../core/base/timer.ts';
 import { type JsonSchema, listOf, mapPlain } from '../../core/procedures/schema/schema-tree.ts';
 import { isObject } from '../../core/protocol/body.ts';
 import { isBytes } from './operation.ts';
@@ -65,12 +66,13 @@ export class Spelling {
   }
 
   /** The components, spelled, in their order; behind them those that were added. Call it last. */
-  components(): Record<string, JsonSchema> {
+  *components(): Steps<Record<string, JsonSchema>> {
+    const entries: [string, JsonSchema][] = [];
     // To spell one may add others, which the loop then reaches.
-    const entries = Array.from(this.#given, ([name, schema]) => {
-      const place = { ...elsewhere, component: name };
-      return [this.#nameOf(name), this.#at(schema, place)] as const;
-    });
+    for (const [name, schema] of this.#given) {
+      entries.push([this.#nameOf(name), this.#at(schema, { ...elsewhere, component: name })]);
+      yield;
+    }
     return Object.fromEntries(entries);
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { doAll, type Steps } from '../../base/timer.ts';
 import { linkMembers } from '../chain.ts';
 import type { CacheRules, Effects, ErrorDeclarations } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
@@ -101,8 +102,16 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
 }
 
 export function getRegistrySchema(router: AnyRouter): RegistrySchema {
+  return doAll(registrySteps(tableOf(router)));
+}
+
+/** The same in steps. What is registered meanwhile is not in it. */
+export function* registrySteps(table: ReadonlyMap<string, Procedure>): Steps<RegistrySchema> {
   const registry = Object.create(null) as RegistrySchema;
-  for (const [name, procedure] of tableOf(router)) registry[name] = getProcedureSchema(procedure);
+  for (const [name, procedure] of [...table]) {
+    registry[name] = getProcedureSchema(procedure);
+    yield;
+  }
   return registry;
 }
 

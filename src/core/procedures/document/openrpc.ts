@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { doAll, type Steps } from '../../base/timer.ts';
 import { isObject } from '../../protocol/body.ts';
 import type { Effects } from '../declarations.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../schema/schema-tree.ts';
 import { ValueIds } from '../schema/value-ids.ts';
 import type { Procedure } from '../types.ts';
+import { versionSteps } from './document-text.ts';
 import {
   type ErrorSchema,
   getProcedureSchema,
@@ -70,14 +71,21 @@ interface Described {
 
 /** The OpenRPC document of a router's procedures (`tableOf`). */
 export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocument {
-  return toDocument(
-    [...table.values()].map((procedure) => ({
+  return doAll(openRpcSteps(table));
+}
+
+/** The same in steps. What is registered meanwhile is not in it. */
+export function* openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<OpenRpcDocument> {
+  const described: Described[] = [];
+  for (const procedure of [...table.values()]) {
+    described.push({
       schema: getProcedureSchema(procedure),
       rest: restOf(procedure),
       hasOrder: procedure.params === undefined || procedure.hasOrder,
-    })),
-    Number.POSITIVE_INFINITY,
-  );
+    });
+    yield;
+  }
+  return yield* stepsOf(described, Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -93,31 +101,34 @@ export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
     rest: undefined,
     hasOrder: true,
   }));
-  return toDocument(described, 300);
+  return doAll(stepsOf(described, 300));
 }
 
-function toDocument(described: readonly Described[], maxIds: number): OpenRpcDocument {
+function* stepsOf(described: readonly Described[], maxIds: number): Steps<OpenRpcDocument> {
   const components = new SchemaComponents(maxIds);
   // Sorted, since a type is named after its first use: the order of registration must not change its name.
   const byName = [...described].sort((a, b) => (a.schema.name < b.schema.name ? -1 : 1));
-  const drafts = new Map(byName.map((one) => [one.schema.name, draft(one, components)]));
-  const shared = new Map([...drafts].map(([name, one]) => [name, share(one, components)]));
+  const drafts: OpenRpcMethod[] = [];
+  for (const one of byName) {
+    drafts.push(draft(one, components));
+    yield;
+  }
+  const shared = new Map<string, OpenRpcMethod>();
+  for (const one of drafts) {
+    shared.set(one.name, share(one, components));
+    yield;
+  }
   const methods = described.flatMap(({ schema }) => shared.get(schema.name) ?? []);
-  const schemas = components.toJson();
+  const schemas = yield* components.toJson();
   const content = {
     methods,
     ...(Object.keys(schemas).length === 0 ? {} : { components: { schemas } }),
   };
   return {
     openrpc: '1.4.1',
-    info: { title: 'Tandem RPC', version: versionOf(content) },
+    info: { title: 'Tandem RPC', version: yield* versionSteps(content) },
     ...content,
   };
-}
-
-/** A registry has no version number, so its version is a hash: it changes exactly when the content changes. */
-export function versionOf(content: object): string {
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12);
 }
 
 function draft({ schema, rest, hasOrder }: Described, components: SchemaComponents): OpenRpcMethod {
@@ -267,10 +278,13 @@ class SchemaComponents {
   }
 
   /** The components, sorted by name: the order of use changes more easily than a name. Call it last. */
-  toJson(): Record<string, JsonSchema> {
+  *toJson(): Steps<Record<string, JsonSchema>> {
     // `#sharedBody` adds components while the bodies of the first ones are written.
     const withIds = [...this.#components.values()];
-    for (const component of withIds) component.schema = this.#sharedBody(component.schema);
+    for (const component of withIds) {
+      component.schema = this.#sharedBody(component.schema);
+      yield;
+    }
     const all = [...this.#components.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
   }

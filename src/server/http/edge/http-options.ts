@@ -170,5 +170,5 @@ export interface ProcedureUrls {
   /** The answer to whoever may not read the document. @param error its JSON text */
   refusal(error: string): Answer;
   /** The OpenAPI document; undefined while there is none: the service starts, or has ended. */
-  document(): Document | undefined;
+  document(): Promise<Document> | undefined;
 }

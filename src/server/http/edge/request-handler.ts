@@ -402,14 +402,14 @@ export class RequestHandler {
     }
   }
 
-  #introspect({ query }: Asked, ifNoneMatch: string | undefined): Answer {
+  #introspect({ query }: Asked, ifNoneMatch: string | undefined): Answer | Promise<Answer> {
     const format = formatOf(query);
     if (format === 'openapi') return this.#openApi(ifNoneMatch);
     if (format === undefined) return unknownFormat;
     return documentAnswer(this.context.service.introspect(format), ifNoneMatch);
   }
 
-  #openApi(ifNoneMatch: string | undefined): Answer {
+  #openApi(ifNoneMatch: string | undefined): Answer | Promise<Answer> {
     const { api } = this.context.options;
     return api === undefined ? unknownFormat : documentAnswer(api.facade.document(), ifNoneMatch);
   }
@@ -449,8 +449,12 @@ function formatOf(query: string): DocumentFormat | 'openapi' | undefined {
   return isKnown && second === undefined ? format : undefined;
 }
 
-function documentAnswer(document: Document | undefined, ifNoneMatch: string | undefined): Answer {
-  if (document === undefined) return notReady;
+async function documentAnswer(
+  made: Promise<Document> | undefined,
+  ifNoneMatch: string | undefined,
+): Promise<Answer> {
+  if (made === undefined) return notReady;
+  const document = await made;
   const etag = `"${document.version}"`;
   // no-cache: caches keep the document but ask for it each time, since a reload changes it.
   const headers = ['etag', etag, 'cache-control', 'no-cache'];

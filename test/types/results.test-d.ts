@@ -274,3 +274,13 @@ createClient<{ get: { params: object; result: 1 } }>({ url: '' });
 createClient<{ get: { params: object; result: 1; effects: { readOnly: true } } }>({ url: '' });
 // @ts-expect-error no effect
 createClient<{ get: { params: object; result: 1; effects: { readOnly: 1 } } }>({ url: '' });
+
+// A handler that returns any is no stream, and its result unknown, whether it is async or not.
+const untyped = Router.from({
+  now: procedure({}, () => JSON.parse('1')),
+  later: procedure({}, async () => JSON.parse('1')),
+});
+type Untyped = ContractOf<typeof untyped>;
+same<Untyped['now']['result'], unknown>(true);
+same<Untyped['later']['result'], unknown>(true);
+same<'yields' extends keyof Untyped['now'] ? true : false, false>(true);

@@ -120,6 +120,9 @@ describe('programs of users', { concurrency: 2 }, () => {
       for (const { name, text } of files) writeFileSync(join(folder, 'readme', name), text);
     });
     everywhere('compile', (compiler, resolution) => errorsOf(compiler, folder, resolution));
+    everywhere('compile without strictNullChecks: README.md', (compiler, resolution) =>
+      errorsOf(compiler, folder, { ...resolution, strict: false }, ['readme/*.ts']),
+    );
   });
 
   describe('of the type tests', () => {

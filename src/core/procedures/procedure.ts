@@ -97,7 +97,7 @@ export type MakeProcedure<E extends Env = Env> = <
     Batch
   > &
     Beside<Batch>,
-  handler: [Batch] extends [BatchOptions]
+  handler: 'max' extends keyof Batch
     ? (
         params: readonly ParamsOf<Params>[],
         batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
@@ -115,7 +115,7 @@ export type MakeProcedure<E extends Env = Env> = <
     Stream,
     Does,
     Tool,
-    [Batch] extends [BatchOptions] ? Exclude<Each, Error> : Out,
+    'max' extends keyof Batch ? Exclude<Each, Error> : Out,
     Value,
     End
   >,

@@ -41,7 +41,7 @@ export type RpcDecorator<
   Stream extends true | StreamOptions | undefined = undefined,
   Batch extends BatchOptions | undefined = undefined,
 > = <This, State = StateOf<E>>(
-  method: [Batch] extends [BatchOptions]
+  method: 'max' extends keyof Batch
     ? (
         this: This,
         params: readonly ParamsOf<Params>[],
@@ -86,7 +86,7 @@ export interface Rpc<E extends Env = Env> {
     Each = unknown,
   >(
     options: Options<Params, Returns, Errors, State, E, Xs, Yields, Stream, Batch>,
-    handler: [Batch] extends [BatchOptions]
+    handler: 'max' extends keyof Batch
       ? (
           params: readonly ParamsOf<Params>[],
           batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,
@@ -95,7 +95,7 @@ export interface Rpc<E extends Env = Env> {
           params: ParamsOf<Params>,
           context: HandlerContext<E, State, Errors, Xs>,
         ) => Returned<Returns, Yields, Stream, Out, Value, End>,
-  ): [Batch] extends [BatchOptions]
+  ): 'max' extends keyof Batch
     ? (
         params: readonly ParamsOf<Params>[],
         batch: BatchContext<HandlerContext<E, State, Errors, Xs>, State, Errors>,

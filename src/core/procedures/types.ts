@@ -121,7 +121,8 @@ export interface ProcedureOptions<
 }
 
 /** What may not stand beside `batch`. */
-export type Beside<Batch> = [Batch] extends [BatchOptions]
+// Not `[Batch] extends [BatchOptions]`: without strictNullChecks undefined is a BatchOptions too.
+export type Beside<Batch> = 'max' extends keyof Batch
   ? {
       readonly yields?: undefined;
       readonly stream?: undefined;
@@ -334,13 +335,15 @@ type UndeclaredEntry<
   Errors extends ErrorDeclarations,
   Does extends Effects | undefined,
   Out,
-> = [Out] extends [never]
-  ? ProcedureEntry<Params, undefined, Errors, Does, Out>
-  : [Out] extends [GeneratorOf<unknown, unknown>] // inference costs more than this comparison
-    ? [Out] extends [GeneratorOf<infer Value, infer End>]
-      ? StreamEntry<Params, undefined, Errors, undefined, Does, End, Value>
-      : never
-    : ProcedureEntry<Params, undefined, Errors, Does, Settled<Out>>;
+> = unknown extends Out
+  ? ProcedureEntry<Params, undefined, Errors, Does> // `any` is `never` and a stream too
+  : [Out] extends [never]
+    ? ProcedureEntry<Params, undefined, Errors, Does, Out>
+    : [Out] extends [GeneratorOf<unknown, unknown>] // inference costs more than this comparison
+      ? [Out] extends [GeneratorOf<infer Value, infer End>]
+        ? StreamEntry<Params, undefined, Errors, undefined, Does, End, Value>
+        : never
+      : ProcedureEntry<Params, undefined, Errors, Does, Settled<Out>>;
 
 type GeneratorOf<Value, End> = Generator<Value, End, never> | AsyncGenerator<Value, End, never>;
 
@@ -348,7 +351,11 @@ type Settled<Out> = Out extends PromiseLike<unknown> ? Awaited<Out> : Out;
 
 /** What a caller gets of a value that the schema declares; without a schema what JSON makes of it. */
 type OnWire<Schema, Value> = OrNull<
-  [Schema] extends [undefined] ? JsonOf<Value> : ReceivedOf<Schema>
+  [Schema] extends [undefined]
+    ? unknown extends Value
+      ? unknown
+      : JsonOf<Value>
+    : ReceivedOf<Schema>
 >;
 
 type OrNull<Result> = unknown extends Result ? Result : Result extends Nothing ? null : Result;

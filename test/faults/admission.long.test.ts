@@ -332,7 +332,7 @@ describe('maxConcurrency', () => {
   });
 
   for (const kind of ['loop', 'never'] as const) {
-    test(`a slot is freed by ${kind === 'loop' ? 'a kill' : 'a deadline'}`, async () => {
+    test(`a slot is freed by ${kind === 'loop' ? 'a kill' : 'a replacement of the worker, after 10 s'}`, async () => {
       // The calls behind it have the same short deadline.
       await eventually(async () => {
         await service.whole();

@@ -48,6 +48,7 @@ export const logEvents = {
   'observer-failed': 'log',
   'worker-lost': 'console',
   'worker-killed': 'console',
+  'concurrency-held': 'console',
   'log-level': 'log',
   'stacks-unavailable': 'log',
   'worker-restart-failed': 'console',

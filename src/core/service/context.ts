@@ -14,6 +14,7 @@ import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { InlineTurns } from '../dispatch/inline-turns.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
+import type { ConcurrencyPlaces } from '../dispatch/queue/queued-executor.ts';
 import {
   CallerLimiter,
   type CallerLimiterOptions,
@@ -154,6 +155,7 @@ export function createContext(options: DispatcherOptions) {
     watch: new FrontEndWatch(),
     blockers: new MainThreadBlockers(log),
     poolCounters: new CountersByGroup(),
+    places: new Map() as ConcurrencyPlaces,
     /** Of the main thread. */
     orphans: new OrphanCounts(config.maxOrphansPerWorker),
     turns: new InlineTurns(shares, deadlines),

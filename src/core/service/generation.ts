@@ -495,7 +495,8 @@ export class GenerationLoad implements Replicas {
   }
 
   #createPool(group: string | undefined): Pool {
-    const { config, log, observation, poolCounters, bodies, shares, broadcasts } = this.#context;
+    const { config, log, observation, poolCounters, places, bodies, shares, broadcasts } =
+      this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path).url));
@@ -509,6 +510,7 @@ export class GenerationLoad implements Replicas {
       execArgv: workerExecArgv(modules),
       replica: config,
       counters: poolCounters.of(group),
+      places,
       bodies,
       shares,
       streams: this.#streams,

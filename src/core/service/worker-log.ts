@@ -1,3 +1,4 @@
+import { LineLimiter } from '../base/line-limiter.ts';
 import { type Place, placeOfGroup } from '../base/place.ts';
 import { blame } from '../base/running-code.ts';
 import { hideSecrets, type Log } from '../observe/log.ts';
@@ -76,6 +77,7 @@ export function logHookFault(
  */
 export function workerLog(given: Log, group: string | undefined): Omit<WorkerEvents, 'onOutdated'> {
   const log = group === undefined ? given : withFields(given, { group });
+  const held = new LineLimiter<string>(() => {});
   return {
     onFault: logFault(log),
     onLine: logLine(log),
@@ -93,6 +95,13 @@ export function workerLog(given: Log, group: string | undefined): Omit<WorkerEve
         { event: 'worker-killed', method, ms, detail },
         'a worker was ended at the deadline of a call',
       ),
+    onPlaceHeld: (method) => {
+      if (!held.admits(method, method, 1)) return;
+      log.warn(
+        { event: 'concurrency-held', method },
+        'a handler goes on after its deadline, and holds a place of maxConcurrency: calls of its procedure may wait until it ends',
+      );
+    },
     onNoStack: (detail) =>
       log.warn(
         { event: 'stacks-unavailable', detail },

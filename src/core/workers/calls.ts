@@ -8,6 +8,7 @@ import {
   SentBatch,
   shortBoundUs,
 } from '../dispatch/queue/call-group.ts';
+import { leftAfterMs } from '../dispatch/streams/stream-run.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions, WorkerThread } from './options.ts';
 import { FrameBuilder } from './wire/frame.ts';
@@ -60,16 +61,26 @@ export class WorkerCalls implements CallReceiver {
   readonly #thread: WorkerThread;
   readonly #options: CallsOptions;
   readonly #onFault: FaultReporter;
+  readonly #onPlaceHeld: (procedure: string) => void;
   readonly #frame: FrameBuilder;
   /** When the thread last answered an abort, by `clockMs`. It answers many aborts one after another. */
   #heardAt = Number.NEGATIVE_INFINITY;
 
-  /** @param onFault called for a call that could not be sent; its caller gets only the ref */
-  constructor(thread: WorkerThread, options: CallsOptions, onFault: FaultReporter) {
+  /**
+   * @param onFault called for a call that could not be sent; its caller gets only the ref
+   * @param onPlaceHeld called if a handler goes on after its deadline, and holds a place of its procedure's `maxConcurrency`
+   */
+  constructor(
+    thread: WorkerThread,
+    options: CallsOptions,
+    onFault: FaultReporter,
+    onPlaceHeld: (procedure: string) => void,
+  ) {
     this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.#thread = thread;
     this.#options = options;
     this.#onFault = onFault;
+    this.#onPlaceHeld = onPlaceHeld;
     this.#frame = new FrameBuilder(options.bodies);
   }
 
@@ -209,7 +220,10 @@ export class WorkerCalls implements CallReceiver {
    * @param goesOn it still runs, as an orphan
    */
   release(item: QueuedCall, goesOn = false): void {
-    if (item.batch !== undefined && !goesOn) this.#leave(item.batch);
+    if (!goesOn) {
+      if (item.batch !== undefined) this.#leave(item.batch);
+      item.group.leaveWorker();
+    }
     this.rest(item);
     // The worker reads the bytes no more.
     item.lease?.release();
@@ -270,6 +284,23 @@ export class WorkerCalls implements CallReceiver {
   removeOrphan(item: QueuedCall): void {
     if (item.batch !== undefined) this.#leave(item.batch);
     this.orphans.remove(item);
+    item.group.leaveWorker();
+  }
+
+  /**
+   * Whether so many handlers do not end that the worker must be replaced. One is enough if it holds a place of its procedure's
+   * `maxConcurrency`, long after its deadline.
+   */
+  isSpent(now: number): boolean {
+    if (this.orphans.isSpent) return true;
+    for (const item of this.orphans.holders) {
+      const endedAt = Math.min(
+        (item.startedAt ?? now) + this.timeoutOf(item),
+        item.call.scope.expiresAt,
+      );
+      if (now - endedAt > leftAfterMs) return true;
+    }
+    return false;
   }
 
   /** Whether the thread is in the synchronous code of a call. Of a batch the ledger names one call. */
@@ -303,6 +334,7 @@ export class WorkerCalls implements CallReceiver {
     item.ticket = this.#sequence++ * slotCount + slot;
     item.loadUs = item.expectedUs;
     if (item.batch !== undefined) this.#enter(item.batch, item);
+    item.group.enterWorker();
     item.isOfLong = item.batch?.isLong ?? !item.group.isShort;
     if (item.isOfLong) this.long++;
     this.all[slot] = item;
@@ -369,6 +401,7 @@ export class WorkerCalls implements CallReceiver {
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
     const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
     const runUs = (now - startedAt) * 1000;
+    if (item.group.isAtWorker) this.#onPlaceHeld(item.call.procedure.name);
     item.refuse(refusal, runUs, isRunning ? runUs / (item.batch?.size ?? 1) : 0);
   }
 
@@ -406,6 +439,8 @@ export class WorkerCalls implements CallReceiver {
 export class Orphans {
   readonly #limit: number;
   readonly #items = new Map<number, QueuedCall>();
+  /** Those that hold a place of their procedures' `maxConcurrency`. */
+  readonly holders = new Set<QueuedCall>();
   /** Those whose callers have left and whose deadline has not come. */
   readonly left: OrphanCounts;
 
@@ -437,6 +472,7 @@ export class Orphans {
 
   add(item: QueuedCall): void {
     this.#items.set(item.ticket, item);
+    if (item.group.isAtWorker) this.holders.add(item);
     if (!item.isAnswered) this.left.add(item.call.procedure.name);
   }
 
@@ -451,6 +487,7 @@ export class Orphans {
 
   /** A call has ended, or its thread has. */
   remove(item: QueuedCall): void {
+    this.holders.delete(item);
     if (this.#items.delete(item.ticket) && !item.isAnswered) this.expire(item);
   }
 }

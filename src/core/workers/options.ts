@@ -97,6 +97,8 @@ export interface WorkerEvents {
    * @param detail what the thread was in, mostly its stack
    */
   onKilled(method: string, ms: number | undefined, detail: string | undefined): void;
+  /** A handler goes on after its deadline, and holds a place of its procedure's `maxConcurrency`. */
+  onPlaceHeld(method: string): void;
   /** Threads can't be asked for their stacks. Called once a process. */
   onNoStack(reason: string): void;
   /** A worker has grown old (maxCallsPerWorker, maxWorkerMemory, calls that nobody waits for), and is replaced. */

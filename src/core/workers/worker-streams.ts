@@ -1,7 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
 import { type Call, cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/call.ts';
-import type { QueuedCall } from '../dispatch/queue/call-group.ts';
+import type { CallGroup, QueuedCall } from '../dispatch/queue/call-group.ts';
 import type { DrainReason, StreamProducer, StreamSink } from '../dispatch/streams/contract.ts';
 import { drainWithin, mayFinish, type OpenStream } from '../dispatch/streams/open-streams.ts';
 import { leftAfterMs } from '../dispatch/streams/stream-run.ts';
@@ -25,6 +25,8 @@ interface Item {
 class PooledStream implements StreamProducer {
   readonly ticket: number;
   readonly stream: OpenStream;
+  /** Of the call that opened it. */
+  readonly group: CallGroup;
   /** Milliseconds that its generator may hold the thread without a break. */
   readonly timeoutMs: number;
   /** Since when nobody reads the generator's values, by `clockMs`; undefined: somebody does. */
@@ -36,8 +38,14 @@ class PooledStream implements StreamProducer {
   #next = 0;
   #early: Map<number, Item> | undefined;
 
-  constructor(ticket: number, stream: OpenStream, timeoutMs: number, worker: WorkerStreams) {
+  constructor(
+    { ticket, group }: QueuedCall,
+    stream: OpenStream,
+    timeoutMs: number,
+    worker: WorkerStreams,
+  ) {
     this.ticket = ticket;
+    this.group = group;
     this.stream = stream;
     this.timeoutMs = timeoutMs;
     this.#worker = worker;
@@ -139,16 +147,19 @@ export class WorkerStreams {
   }
 
   /**
-   * Whether so many generators were told to end long ago, and have not ended, that the worker must be replaced.
+   * Whether so many generators were told to end long ago, and have not ended, that the worker must be replaced: one of them, if it
+   * holds a place of its procedure's `maxConcurrency`.
    *
    * @param limit so many are too many; half of the places are too many in any case
    */
   isSpent(now: number, limit: number): boolean {
     const most = Math.min(limit, maxGenerators / 2);
-    if (this.#over < most) return false;
+    if (this.#over === 0) return false;
     let left = 0;
-    for (const { overSince } of this.#streams.values()) {
-      if (overSince !== undefined && now - overSince > leftAfterMs) left++;
+    for (const { overSince, group } of this.#streams.values()) {
+      if (overSince === undefined || now - overSince <= leftAfterMs) continue;
+      if (group.isAtWorker) return true;
+      left++;
     }
     return left >= most;
   }
@@ -172,9 +183,10 @@ export class WorkerStreams {
     }
     const { streams, group, timeoutMs } = this.#options;
     const stream = streams.add(call, sink, placeOfGroup(group));
-    const pooled = new PooledStream(ticket, stream, ownTimeoutMs(call, timeoutMs), this);
+    const pooled = new PooledStream(item, stream, ownTimeoutMs(call, timeoutMs), this);
     stream.producer = pooled;
     this.#streams.set(ticket, pooled);
+    item.group.enterWorker();
     item.answer(sink.opened(stream), 0, runUs, busyUs);
     if (this.#isRetiring && !mayFinish(stream)) stream.drain('recycle');
   }
@@ -227,6 +239,7 @@ export class WorkerStreams {
   lose(reason: LossReason): void {
     this.#stopDraining();
     const streams = this.#openStreams();
+    for (const { group } of this.#streams.values()) group.leaveWorker();
     this.#streams.clear();
     this.#over = 0;
     for (const stream of streams) stream.lose(reason);
@@ -260,6 +273,7 @@ export class WorkerStreams {
     // The end of a stream comes before this, except from a broken thread.
     this.onOver(pooled);
     if (this.#streams.delete(pooled.ticket)) this.#over--;
+    pooled.group.leaveWorker();
     if (!pooled.stream.isOver) pooled.stream.lose('error');
   }
 

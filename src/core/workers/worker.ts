@@ -112,7 +112,12 @@ export class PoolWorker {
     this.#owner = owner;
     this.#options = options;
     this.#events = events;
-    this.calls = new WorkerCalls(thread, options, (fault) => events.onFault(fault));
+    this.calls = new WorkerCalls(
+      thread,
+      options,
+      (fault) => events.onFault(fault),
+      (procedure) => events.onPlaceHeld(procedure),
+    );
     this.watchdog = new Watchdog(thread, this.calls, options.timeoutMs);
     this.streams = new WorkerStreams(thread, options, (detail) => this.#noteGarbled(detail));
     loading?.watch(
@@ -205,7 +210,7 @@ export class PoolWorker {
     const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
     return (
       this.isDismissed ||
-      this.calls.orphans.isSpent ||
+      this.calls.isSpent(clockMs()) ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
       // A worker that has just loaded is as its replacement would be.
@@ -490,7 +495,7 @@ export class PoolWorker {
       refuse(item);
     }
     for (const item of this.calls.orphans) {
-      this.calls.orphans.remove(item);
+      this.calls.removeOrphan(item);
       refuse(item);
     }
   }

@@ -142,6 +142,7 @@ function poolSubject(
           onUncaught: nothing,
           onLost: nothing,
           onKilled: nothing,
+          onPlaceHeld: nothing,
           onNoStack: nothing,
           onRetired: nothing,
           onRestartFailed: nothing,

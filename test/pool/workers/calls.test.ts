@@ -100,7 +100,12 @@ class Bench {
       bodies: this.memory,
       maxOrphansPerWorker: 10,
     };
-    this.calls = new WorkerCalls(thread, options, ({ detail }) => this.faults.push(detail));
+    this.calls = new WorkerCalls(
+      thread,
+      options,
+      ({ detail }) => this.faults.push(detail),
+      () => assert.fail('no call is bounded'),
+    );
   }
 
   add(...calls: Call[]): CallGroup {

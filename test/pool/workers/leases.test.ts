@@ -33,6 +33,7 @@ const events: WorkerEvents = {
   onUncaught: never,
   onLost: never,
   onKilled: never,
+  onPlaceHeld: never,
   onNoStack: never,
   onRetired: never,
   onRestartFailed: never,

@@ -206,7 +206,7 @@ export type GroupReceiver = ReplySink | ((group: CallGroup) => void);
 export interface CallGroupOwner {
   /** Ends the calls. Its `maxReplyBytes` also bounds all replies of one request together. */
   readonly ending: CallEnding;
-  /** Every call has an answer: the group takes no place any more. Its answers are given out next. */
+  /** Every call has an answer, and the group takes no place any more. */
   onDone(group: CallGroup): void;
   /** A held group may go on: every call before `next` has an answer. */
   onResume(group: CallGroup): void;
@@ -226,8 +226,10 @@ export class CallGroup implements CancelListener {
   state: CallGroupState = 'queued';
   /** Where the group waits; undefined: it does not wait. */
   queue: WaitingPlace | undefined;
-  /** Whether the group counts for its procedure's `maxConcurrency`. */
+  /** Whether the group holds a place of its procedure's `maxConcurrency`. */
   isInside = false;
+  /** Whether a worker has the call of such a group: it may run there after its answer, and keeps its place. */
+  isAtWorker = false;
   /** Whether the group was expected to be short when it came to wait. */
   isShort = false;
   /** The place of the worker that its affinity names; -1: any worker. */
@@ -384,6 +386,18 @@ export class CallGroup implements CancelListener {
     this.#owner.onCancelled(this);
   }
 
+  /** A worker has its call, or runs the generator that the call has opened. */
+  enterWorker(): void {
+    this.isAtWorker = this.isInside;
+  }
+
+  /** Its handler has ended, or will not begin there, or the thread is gone. */
+  leaveWorker(): void {
+    if (!this.isAtWorker) return;
+    this.isAtWorker = false;
+    if (this.isDone) this.#owner.onDone(this);
+  }
+
   #costUs(end: number): number {
     let sum = 0;
     for (let i = this.next; i < end; i++) sum += (this.calls[i] as QueuedCall).expectedUs;
@@ -396,7 +410,7 @@ export class CallGroup implements CancelListener {
     this.#replyLength += reply?.length ?? 0;
     if (this.isDone) {
       this.scope.removeListener(this);
-      this.#owner.onDone(this);
+      if (!this.isAtWorker) this.#owner.onDone(this);
       if (typeof this.#receiver === 'function') this.#receiver(this);
       else this.#receiver.onReply(this.calls[0]?.reply);
     } else if (this.#replyLength > this.ending.maxReplyBytes) {

@@ -161,6 +161,18 @@ export interface WaitingLimits {
   readonly shares: CallerShares;
   /** Among how many workers affinity chooses; undefined: the procedures have none here. */
   readonly workers?: number;
+  /** What other executors of the service share with this one: the old code during a reload. undefined: none do. */
+  readonly places?: ConcurrencyPlaces | undefined;
+}
+
+/** Who holds the places of procedures with `maxConcurrency`, by procedure. */
+export type ConcurrencyPlaces = Map<string, Places>;
+
+interface Places {
+  /** Calls that go to a worker, and those whose handlers have not ended. */
+  held: number;
+  /** Each lets the next call of an executor in. They return false if none goes there. */
+  readonly waiting: Set<() => boolean>;
 }
 
 /** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
@@ -187,10 +199,11 @@ export class WaitingGroups {
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   /**
-   * Procedures with `maxConcurrency`: their groups that are at workers, and those above the bound. Groups of other procedures
+   * Procedures with `maxConcurrency`: their places, and their groups above the bound. Groups of other procedures
    * pass these, so a heavy procedure can't take all workers.
    */
   readonly #limited = new Map<string, Limit>();
+  readonly #places: ConcurrencyPlaces;
   /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
   /** Batch procedures whose calls have waited: those that wait behind the first of them. */
@@ -207,6 +220,7 @@ export class WaitingGroups {
   constructor(limits: WaitingLimits, owner: QueuedExecutor) {
     this.#limits = limits;
     this.#owner = owner;
+    this.#places = limits.places ?? new Map();
     this.#callers = new QueuedCallers(limits.shares);
     this.#short = new WaitingLine(this.#callers);
     this.#long = new WaitingLine(this.#callers);
@@ -275,18 +289,13 @@ export class WaitingGroups {
     return true;
   }
 
-  /** A group has its answers: another group of its procedure may go instead. */
+  /** A group has its answers, and no worker runs it any more: another group of its procedure may go instead. */
   leave(group: CallGroup): void {
     const limit = this.#limitOf(group);
     if (!group.isInside || limit === undefined) return;
     group.isInside = false;
-    limit.running--;
-    const next = limit.waiting.shift();
-    if (next === undefined) return;
-    // At once, so that no group that comes later takes the place.
-    this.#enter(next);
-    this.#classify(next).addBack(next);
-    this.plan();
+    limit.places.held--;
+    for (const letIn of limit.places.waiting) if (letIn()) return;
   }
 
   /** Refuses the calls of a group that are at no worker. */
@@ -594,9 +603,10 @@ export class WaitingGroups {
       const group = line.peek();
       const limit = group && this.#limitOf(group);
       if (group === undefined || limit === undefined || group.isInside) return group;
-      if (limit.running < limit.most) return group;
+      if (limit.places.held < limit.most) return group;
       group.queue?.drop(group);
       limit.waiting.push(group);
+      limit.places.waiting.add(limit.letIn);
     }
   };
 
@@ -605,7 +615,7 @@ export class WaitingGroups {
     const limit = this.#limitOf(group);
     if (limit === undefined || group.isInside) return;
     group.isInside = true;
-    limit.running++;
+    limit.places.held++;
   }
 
   /** undefined: its procedure has no `maxConcurrency`. */
@@ -613,10 +623,29 @@ export class WaitingGroups {
     if (most === undefined) return undefined;
     let limit = this.#limited.get(name);
     if (limit === undefined) {
-      limit = { most, running: 0, waiting: new FairQueue(this.#callers) };
+      const waiting = new FairQueue(this.#callers);
+      const places = this.#places.get(name) ?? { held: 0, waiting: new Set() };
+      this.#places.set(name, places);
+      const made: Limit = { most, places, waiting, letIn: () => this.#letIn(made) };
+      limit = made;
       this.#limited.set(name, limit);
     }
     return limit;
+  }
+
+  #letIn({ most, places, waiting, letIn }: Limit): boolean {
+    // Other code may have had a higher bound.
+    if (places.held >= most) return false;
+    const next = waiting.shift();
+    if (next === undefined) {
+      places.waiting.delete(letIn);
+      return false;
+    }
+    // At once, so that no group that comes later takes the place.
+    this.#enter(next);
+    this.#classify(next).addBack(next);
+    this.plan();
+    return true;
   }
 }
 
@@ -649,6 +678,7 @@ class BatchLine {
 
 interface Limit {
   readonly most: number;
-  running: number;
+  readonly places: Places;
   readonly waiting: FairQueue;
+  readonly letIn: () => boolean;
 }

@@ -63,7 +63,7 @@ describe('the packages, packed', () => {
   });
   after(() => server.close());
 
-  test('the client alone: it calls, it needs nothing else, and a page loads less than 3.25 KB of it', async () => {
+  test('the client alone: it calls, it needs nothing else, and a page loads less than 3.375 KB of it', async () => {
     const folder = emptyFolder();
     const own = await installPackedClient(folder);
     assert.deepEqual(readdirSync(join(folder, 'node_modules')), ['tandem-rpc-client']);
@@ -89,7 +89,7 @@ describe('the packages, packed', () => {
       write: false,
     });
     const kilobytes = gzipSync(outputFiles[0]?.contents ?? '').length / 1024;
-    assert.ok(kilobytes < 3.25, `${kilobytes} KB`);
+    assert.ok(kilobytes < 3.375, `${kilobytes} KB`);
     const [, told] =
       /loads of it is ([\d.]+) KB/.exec(readFileSync(join(root, 'docs/client.md'), 'utf8')) ?? [];
     assert.ok(Math.abs(Number(told) - kilobytes) < 0.15, `${kilobytes} KB, and ${told} are told`);

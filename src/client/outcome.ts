@@ -46,6 +46,8 @@ export class RpcTransportError extends Error implements TransportFacts {
   constructor(why: string, { cause, ...facts }: TransportFacts) {
     const { url, status, contentType = 'no content-type' } = facts;
     const body = facts.body?.slice(0, 200);
+    // TLS to a server without it, or a URL of ws for fetch. A WebSocket takes a URL of http too.
+    if (/wrong version|length too|unknown scheme/.test(why)) why = 'begin the URL with http:';
     const answer = status === undefined ? '' : ` (${status} ${contentType})`;
     const shown = body ? `: ${JSON.stringify(body)}` : '';
     super(`${url}${answer}: ${why}${shown}`, cause === undefined ? cause : { cause });

@@ -3,7 +3,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { WebSocket } from 'ws';
 import { createClient, hasCode, RpcError, RpcTransportError } from '../../src/client/index.ts';
+import { webSocket } from '../../src/client/socket.ts';
+import { Router } from '../../src/index.ts';
+import { startApp } from '../harness.ts';
 import {
   answering,
   answerJson,
@@ -220,4 +224,21 @@ describe('a call takes', () => {
     );
     assert.equal(await createClient({ url }).call('m'), null);
   });
+});
+
+describe('a URL for a server that speaks http', () => {
+  const ways = { fetch: () => ({}), WebSocket: () => ({ transport: webSocket({ WebSocket }) }) };
+  for (const [scheme, way] of [
+    ['https', 'fetch'],
+    ['ws', 'fetch'],
+    ['wss', 'fetch'],
+    ['https', 'WebSocket'],
+    ['wss', 'WebSocket'],
+  ] as const) {
+    it(`begins with ${scheme}: the error of a call by ${way} says to begin it with http:`, async (t) => {
+      const { url } = await startApp(t, { router: new Router() });
+      const client = createClient({ url: url.replace('http', scheme), ...ways[way]() });
+      await refused(client.call('m'), /: begin the URL with http:/);
+    });
+  }
 });

@@ -9,7 +9,7 @@ import { printedPattern, type Step } from './story.ts';
 /** A command that prints where it listens goes on: the commands behind it are typed into another terminal. */
 const listens =
   /(?:(?:listen(?:s|ing) (?:on|at)|Local:) +https?:\/\/|Listening for client connections on )[\d.a-z]+:(\d+)/;
-const lastOfBanner = /\nReady in .*\n/;
+const lastOfBanner = /\nReady in .*\r\n/;
 /** Ctrl+C, as a terminal shows it. */
 const interrupt = /^\^C\n?/m;
 

@@ -98,7 +98,12 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   const operated = { dispatcher, guard, setLevel, profile: profilerOf(dispatcher) };
   channel.ready(
     { ...told, sharesPort },
-    { reload, collect: counted, order: (given, left) => carryOut(operated, given, left) },
+    {
+      reload,
+      expectReload: (isComing) => dispatcher.expectReload(isComing),
+      collect: counted,
+      order: (given, left) => carryOut(operated, given, left),
+    },
   );
   guard.watch();
   setInterval(tellFigures, figuresMs).unref();

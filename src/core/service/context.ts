@@ -150,6 +150,8 @@ export function createContext(options: DispatcherOptions) {
     throttled,
     deadlines,
     broadcasts: new ServiceBroadcasts(config),
+    /** Whether this service reloads now, or will when its turn has come among the processes. */
+    reloads: { isUnderWay: false, isComing: false },
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
     replies,
     watch: new FrontEndWatch(),

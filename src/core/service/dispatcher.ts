@@ -387,6 +387,11 @@ export class Dispatcher implements Service {
     return this.#generations.reload();
   }
 
+  /** Tells whether `reload` will be called soon: until then it is no fault that files differ from what was loaded. */
+  expectReload(isComing: boolean): void {
+    this.#context.reloads.isComing = isComing;
+  }
+
   /**
    * Runs a function of the served modules' exports `broadcasts` once on this thread and once in each worker, spares and
    * workers that load among them. A busy worker runs it between two calls. Other processes and members are not reached.

@@ -495,7 +495,7 @@ export class GenerationLoad implements Replicas {
   }
 
   #createPool(group: string | undefined): Pool {
-    const { config, log, observation, poolCounters, places, bodies, shares, broadcasts } =
+    const { config, log, observation, poolCounters, places, bodies, shares, broadcasts, reloads } =
       this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
@@ -507,6 +507,7 @@ export class GenerationLoad implements Replicas {
       group,
       modules,
       sources: this.#sources,
+      isReloadComing: () => reloads.isUnderWay || reloads.isComing,
       execArgv: workerExecArgv(modules),
       replica: config,
       counters: poolCounters.of(group),

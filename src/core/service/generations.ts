@@ -188,6 +188,7 @@ export class Generations {
    * @param known the files of the previous generation
    */
   #begin(known: Iterable<string>, run: (attempt: Attempt) => Promise<boolean>): Promise<boolean> {
+    const { reloads } = this.#context;
     const attempt: Attempt = {
       givenUp: new AbortController(),
       changed: watchFiles(known),
@@ -196,8 +197,10 @@ export class Generations {
     };
     attempt.outcome = run(attempt).finally(() => {
       if (this.#underWay === attempt) this.#underWay = undefined;
+      reloads.isUnderWay = this.#underWay !== undefined;
     });
     this.#underWay = attempt;
+    reloads.isUnderWay = true;
     return attempt.outcome;
   }
 

@@ -33,6 +33,8 @@ export interface PoolOptions extends WaitingLimits {
   readonly modules: readonly string[];
   /** What all threads of the loading have loaded. */
   readonly sources: SourceFiles;
+  /** Whether the files may differ from what was loaded, since a reload is on its way. */
+  readonly isReloadComing: () => boolean;
   /** Flags of the threads; undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
   /** Added to the niceness of the threads, so that the main thread wins a contended core. */

@@ -438,7 +438,8 @@ export class WorkerSet implements WorkerOwner {
     const leastMs = isChange ? restartPolicy.firstMs : 0;
     const delayMs = Math.max(this.#restartDelay.next(clockMs()), leastMs);
     this.#restart(delayMs);
-    this.#events.onRestartFailed(error.message, delayMs);
+    if (!isChange || !this.#options.isReloadComing())
+      this.#events.onRestartFailed(error.message, delayMs);
     if (isChange && this.active.length === 0) this.#events.onOutdated();
   }
 

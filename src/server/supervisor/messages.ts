@@ -50,6 +50,8 @@ export type ToServer =
   /** The process sends `key` with each of its messages, which tells them from whatever else reaches the channel. */
   | { readonly type: 'start'; readonly key: string; readonly order: StartOrder }
   | { readonly type: 'reload'; readonly id: number }
+  /** A reload of all processes has begun, and this one's turn comes; or it is over. */
+  | { readonly type: 'expect-reload'; readonly isComing: boolean }
   | { readonly type: 'order'; readonly id: number; readonly order: Order }
   /** Nobody waits for the answer to this order any more. */
   | { readonly type: 'leave'; readonly id: number }
@@ -137,6 +139,7 @@ const toServer: Readonly<Record<string, Check>> = {
     }),
   }),
   reload: shape({ id: isAmount }),
+  'expect-reload': shape({ isComing: isFlag }),
   order: shape({ id: isAmount, order: isFields }),
   leave: shape({ id: isAmount }),
   collect: shape({ id: isAmount }),

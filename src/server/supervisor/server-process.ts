@@ -164,6 +164,10 @@ export class ServerProcess {
     return parseOutcome(outcome);
   }
 
+  expectReload(isComing: boolean): void {
+    this.#send({ type: 'expect-reload', isComing });
+  }
+
   /** What the process has counted; undefined where it has gone, counts nothing, or does not answer in time. */
   async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
     const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);

@@ -14,6 +14,7 @@ import {
 
 export interface ChannelHandlers {
   reload(): Promise<ReloadOutcome>;
+  expectReload(isComing: boolean): void;
   /** What this process has counted; undefined: nothing. */
   collect(): MetricsSnapshot | undefined;
   /** Carries out an order of the admin socket. */
@@ -99,6 +100,8 @@ export class SupervisorChannel {
       this.#onOrder(message.order);
     } else if (message.type === 'collection') {
       this.#pending.reply(message.id, message.snapshots);
+    } else if (message.type === 'expect-reload') {
+      this.#handlers?.expectReload(message.isComing);
     } else if (message.type === 'leave') {
       this.#orders.get(message.id)?.abort();
     } else if (this.#handlers !== undefined) {

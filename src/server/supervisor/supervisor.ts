@@ -151,7 +151,17 @@ export class Supervisor {
     return done;
   }
 
+  /** The files may have changed for all processes at once: those whose turn has not come are told that it will. */
   async #reload(): Promise<void> {
+    for (const slot of this.#slots) slot.expectReload(true);
+    try {
+      await this.#reloadEach();
+    } finally {
+      for (const slot of this.#slots) slot.expectReload(false);
+    }
+  }
+
+  async #reloadEach(): Promise<void> {
     const { log } = this.#options;
     this.#reloading = new AbortController();
     const { signal } = this.#reloading;
@@ -302,6 +312,10 @@ export class Slot {
     // A process that is starting may have read the files before they changed.
     await this.#next?.ready;
     return this.#current?.reload();
+  }
+
+  expectReload(isComing: boolean): void {
+    this.#current?.expectReload(isComing);
   }
 
   /** Has each process, also one that drains, carry out an order. */

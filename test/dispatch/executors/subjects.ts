@@ -114,6 +114,7 @@ function poolSubject(
           group: ofGroup,
           modules,
           sources: new SourceFiles(() => new Map()),
+          isReloadComing: () => false,
           execArgv: workerExecArgv(modules),
           // One: what it tells is heard in the order in which it happened.
           workers: 1,

@@ -35,6 +35,12 @@ export class CompiledCli extends Compiled {
     return new Running(spawn('sh', shell, { env: cleanEnvironment({}) }));
   }
 
+  /** Starts it in a control group. @param group its folder */
+  runInGroup(group: string, args: readonly string[]): Running {
+    const shell = ['-c', 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, ...this.#command(args)];
+    return new Running(spawn('sh', shell, { env: cleanEnvironment({}) }));
+  }
+
   #command(args: readonly string[]): [string, ...string[]] {
     const main = join(this.tree, 'src/cli/main.js');
     const common = ['--workers', '1', '--spare-workers', '0', '--cors-origin', 'none'];

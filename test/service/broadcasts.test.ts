@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
+  type Broadcast,
   type BroadcastOptions,
   type BroadcastResult,
   createCaller,
@@ -240,4 +241,23 @@ test('broadcast of a router that no module exports says what to do', async (t) =
   const caller = createCaller(router, { onFault: ({ detail }) => faults.push(detail) });
   await assert.rejects(caller.call('ask'));
   assert.match(faults.join(), /context\.broadcast: no service runs this call/);
+});
+
+test('createCaller takes a function for context.broadcast', async () => {
+  const router = new Router();
+  router.rpc({ name: 'tell', async: true }, (params, { broadcast }) => broadcast('note', params));
+  const told: unknown[] = [];
+  const broadcast: Broadcast = async (name, params) => {
+    told.push([name, params]);
+    return [{ place: 'inline', ok: true, value: null }];
+  };
+  const caller = createCaller(router, { broadcast });
+  assert.deepEqual(await caller.call('tell', { level: 3 }), [
+    { place: 'inline', ok: true, value: null },
+  ]);
+  assert.deepEqual(told, [['note', { level: 3 }]]);
+  assert.throws(
+    () => createCaller(router, { broadcast: 'note' as never }),
+    /broadcast: expected a function, got string/,
+  );
 });

@@ -43,7 +43,7 @@ export interface JoinedRun {
 const noBroadcast: Broadcast = () =>
   Promise.reject(
     new Error(
-      'context.broadcast: no service runs this call (createCaller, handleRequest): use the fetch of a Dispatcher',
+      'context.broadcast: no service runs this call: give createCaller the option broadcast, or use the fetch of a Dispatcher',
     ),
   );
 

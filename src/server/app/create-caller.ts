@@ -18,6 +18,7 @@ import { type CallerFacts, createCallerScope, RequestScope } from '../../core/di
 import { oneCaller, Share } from '../../core/dispatch/share.ts';
 import { OpenStreams } from '../../core/dispatch/streams/open-streams.ts';
 import { createLog, type Log } from '../../core/observe/log.ts';
+import type { Broadcast } from '../../core/procedures/broadcast.ts';
 import type { AuthOf, Env, StateOf } from '../../core/procedures/context.ts';
 import { hintsOf } from '../../core/procedures/document/introspect.ts';
 import type { FaultReporter } from '../../core/procedures/fault.ts';
@@ -35,6 +36,7 @@ import { textOfReply } from '../../core/protocol/reply.ts';
 import { createFetch, readStream, runScope } from '../../core/service/local.ts';
 import { currentTraceContext } from '../../core/service/tracing.ts';
 import { logFault, logLine } from '../../core/service/worker-log.ts';
+import { assertHook } from './hooks.ts';
 
 /** @typeParam E the environment of the router that is called */
 export interface CallerOptions<E extends Env = Env>
@@ -43,12 +45,15 @@ export interface CallerOptions<E extends Env = Env>
   readonly auth?: AuthOf<E> | undefined;
   /** `context.state` of each call, as it is. Default: what the `setup()` of a module that was loaded has returned. */
   readonly state?: StateOf<E> | undefined;
+  /** `context.broadcast` of each call: there are no other threads. Default: a broadcast is rejected. */
+  readonly broadcast?: Broadcast | undefined;
   /** Told of each -32603: what the caller sees as a reference only. Default: a line on stderr. */
   readonly onFault?: FaultReporter | undefined;
 }
 
 const optionNames = [
   'auth',
+  'broadcast',
   'headers',
   'onFault',
   'remoteAddress',
@@ -66,7 +71,8 @@ type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
  * OpenTelemetry in `context.traceparent`.
  *
  * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
- * @throws StartupError for an option that nobody knows: with a misspelt `auth` a test would call as nobody
+ * @throws StartupError for a `broadcast` that is no function, and for an option that nobody knows: with a misspelt `auth` a
+ *   test would call as nobody
  */
 export function createCaller<R extends AnyRouter>(
   router: R,
@@ -74,12 +80,13 @@ export function createCaller<R extends AnyRouter>(
 ): Client<Callable<R>> {
   if (!Router.is(router)) throw new TypeError('createCaller: the first argument must be a Router');
   assertOptionNames('createCaller', options, optionNames, "{ auth: { user: 'ada' } }");
-  const { state, onFault, ...facts } = options;
+  const { state, broadcast, onFault, ...facts } = options;
+  assertHook(broadcast, 'createCaller: broadcast');
   createCallerScope(facts); // A mistake in the options is told now, not at the first call.
   // Params of any size that a worker would take: there is none here.
   const own = { maxInlineParamsBytes: sharedParts().config.maxBodyBytes };
   const table = 'state' in options ? withState(router, state) : () => tableOf(router);
-  const kernel = createInlineKernel(table, own, onFault);
+  const kernel = createInlineKernel(table, own, { broadcast, onFault });
   const handle = async (body: string, said: CallerFacts & { signal?: AbortSignal | undefined }) => {
     const { signal, timeoutMs } = said;
     // No socket keeps the process alive: a call that waits for nothing must still come to its deadline.
@@ -186,12 +193,12 @@ function sharedParts(): NonNullable<typeof shared> {
  * A kernel without a service around it: it runs every call on this thread, wherever the procedures are placed.
  *
  * @param own options that differ from the defaults
- * @param onFault default: a line on stderr
+ * @param host `onFault` is a line on stderr by default
  */
 function createInlineKernel(
   table: () => ReadonlyMap<string, Procedure>,
   own: Partial<Config> = {},
-  onFault?: FaultReporter,
+  { broadcast, onFault }: Pick<CallerOptions, 'broadcast' | 'onFault'> = {},
 ): Kernel {
   const { config: defaults, log, deadlines } = sharedParts();
   const config = { ...defaults, ...own };
@@ -199,7 +206,7 @@ function createInlineKernel(
   const share = new Share<RequestScope>(config.maxStreams, oneCaller);
   const streams = new OpenStreams(config, deadlines, share, undefined);
   const reports = { onFault: onFault ?? logFault(log), onLine: logLine(log) };
-  const options = { checkResults, timeoutMs, maxReplyBytes, ...reports };
+  const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
   const orphans = new OrphanCounts(config.maxOrphansPerWorker);
   const turns = new InlineTurns(oneCaller, deadlines);
   const inline = new InlineExecutor(new InlineHost(options, deadlines, streams, orphans, turns));

@@ -95,6 +95,18 @@ class HeldSlices {
     return slices;
   }
 
+  /** Opens a stream while slices are held. @returns its thread */
+  async join(method: (typeof kinds)[number]): Promise<number> {
+    const stream = this.#service.stream({ id: 1, method });
+    this.#streams.push(stream);
+    return Number((await stream.next()).value);
+  }
+
+  /** The threads that have streams. */
+  get threads(): number[] {
+    return [...this.#threads];
+  }
+
   /** Opens streams, and holds each of their threads in a slice. */
   async hold(method: (typeof kinds)[number], count: number): Promise<void> {
     this.open();
@@ -223,6 +235,18 @@ describe('pooled calls beside generators that compute between their values', () 
       await fc.assert(property, { seed, numRuns: cases(10) });
     });
   }
+
+  test('a stream that opens beside a computing stream leaves the express worker to short calls', async (t) => {
+    const slices = await HeldSlices.start(t, 1, 1);
+    await slices.hold('sync', 1);
+    await slices.call('short', 15);
+    const thread = slices.join('sync');
+    await slices.call('short', 15);
+    await slices.call('short', 15);
+    slices.open();
+    assert.deepEqual([await thread], slices.threads);
+    await slices.release();
+  });
 
   test('calls without end leave the streams about half of the time', async (t) => {
     const { call, goOn } = await start(t, 0, 1);

@@ -344,7 +344,8 @@ export class Pool extends QueuedExecutor {
     const lane = express !== undefined && isFree(express) ? [express] : [];
     if (free.length === 0 && lane.length === 0) return;
     for (const run of worker.calls.unstarted) {
-      const isShort = run.leastUs <= shortBoundUs;
+      const { stream } = run.first.procedure;
+      const isShort = run.leastUs <= shortBoundUs && stream === undefined;
       const target = starterOf(run, free) ?? (isShort ? starterOf(run, lane) : undefined);
       if (target === undefined) continue;
       const groups = worker.calls.takeBack((group) => run.groups.has(group));
@@ -401,7 +402,7 @@ function starterOf(run: UnstartedCalls, free: readonly PoolWorker[]): PoolWorker
 
 /** What the choice of a worker depends on in a group. */
 type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> &
-  Partial<Pick<CallGroup, 'batch'>> & { readonly wanted?: WorkerLoad | undefined };
+  Partial<Pick<CallGroup, 'batch' | 'procedure'>> & { readonly wanted?: WorkerLoad | undefined };
 
 /**
  * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
@@ -468,7 +469,10 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
   const placed = place(group, open);
-  if (express === undefined || (placed !== undefined && !isBehindSlice(placed))) return placed;
+  if (express === undefined) return placed;
+  // A stream that opens there would take the express worker from the short calls.
+  if (placed !== undefined && (!isBehindSlice(placed) || group.procedure?.stream !== undefined))
+    return placed;
   if (!workers.every(isTaken)) return placed;
   if (group.batch !== undefined && express.mayRun?.(group) !== true) return placed;
   if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return placed;

@@ -291,10 +291,17 @@ export class InlineExecutor implements Executor {
     return pending;
   }
 
+  /** What a call that waits gives may be large, too: it is written in a turn of its own. */
+  #inTurns(options: InlineOptions, { scope }: Call): InlineOptions {
+    const costUs = inlineCostUs(0, this.#lastResult);
+    return { ...options, resultTurn: () => this.#host.turns.next(scope, costUs) };
+  }
+
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
     const { showsFaults, rawBytes } = call.scope;
     const usual = showsFaults ? this.#host.openOptions : this.#host.options;
-    const options = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
+    const ofBytes = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
+    const options = this.#lastResult <= smallResult ? ofBytes : this.#inTurns(ofBytes, call);
     const bytes = rawBytes?.param;
     return call.trace === undefined
       ? invoke(call.procedure, params, context, options, bytes)

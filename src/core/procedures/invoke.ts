@@ -17,6 +17,8 @@ export interface InvokeOptions extends FaultOptions {
   readonly checkResults: CheckResults;
   /** Whether a result that is bytes stays bytes: see {@link RawBytes}. */
   readonly keepsBytes?: boolean;
+  /** Resolves when the result of a call that waited may be written; undefined: at once. */
+  readonly resultTurn?: () => Promise<void>;
 }
 
 /** The outcome of a call that has opened a stream: its reply is up to whoever reads the stream. */
@@ -133,6 +135,11 @@ async function settle(
 ): Promise<Outcome> {
   try {
     const settled = await pending;
+    if (options.resultTurn !== undefined) {
+      await options.resultTurn();
+      // The caller has gone, or was answered at the deadline.
+      if (context.signal.aborted) throw context.signal.reason;
+    }
     const result = procedure.chain === undefined ? settled : (settled as Passed).result;
     return finish(procedure, result, context, options);
   } catch (error) {

@@ -20,7 +20,7 @@ export interface Outcome {
  * A reply whose result has more characters than this is made as bytes, and once: a text that was joined is copied to be in
  * one piece, and again to be bytes.
  */
-export const largeReply = 1024 * 1024;
+const largeReply = 1024 * 1024;
 
 /** A finished reply: JSON text, or UTF-8 bytes where it is large. undefined: nothing is answered. */
 export type Reply = string | Uint8Array | undefined;

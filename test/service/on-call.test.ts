@@ -94,7 +94,7 @@ describe('observers', () => {
     assert.deepEqual(
       lines.map(({ fields }) => [fields.event, String(fields.detail).split('\n')[0]]),
       [
-        ['observer-failed', 'RpcError: thrown'],
+        ['observer-failed', 'RpcError: thrown [1]'],
         ['observer-failed', 'Error: rejected'],
       ],
     );

@@ -54,12 +54,14 @@ export const batchClauses: readonly Clause[] = [
     check: async (bench) => {
       const before = bench.runs.length;
       const sizes = await sizesOf(bench, bench.sendAll('together', times(20)));
-      assert.deepEqual(sizes, [...Array(8).fill(8), ...Array(8).fill(8), ...Array(4).fill(4)]);
       const runs = bench.runs.slice(before).filter(([name]) => name === 'together');
+      const counts = runs.map(([, calls]) => calls);
       assert.deepEqual(
-        runs.map(([, calls]) => calls),
-        [8, 8, 4],
+        sizes,
+        counts.flatMap((count) => Array(count).fill(count)),
       );
+      // What calls have taken bounds a run as well: a busy machine makes it smaller.
+      assert.ok(Math.max(...counts) <= 8 && counts.length < sizes.length, counts.join(', '));
     },
   },
   {

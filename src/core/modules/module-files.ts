@@ -1,4 +1,5 @@
-import { realpathSync, type Stats, statSync } from 'node:fs';
+import { type BigIntStats, realpathSync, type Stats, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
@@ -69,6 +70,10 @@ export class SourceFiles {
   #mixed: string | undefined;
   /** The stat of each file, as text, from when the file was last seen with the content that was loaded. */
   readonly #stamps = new Map<string, string>();
+  /** Called when a file was written while threads load. One timer looks for all of them. */
+  readonly #listeners = new Set<() => void>();
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
 
   /** @param ownFiles what this thread has loaded so far */
   constructor(ownFiles: () => Files) {
@@ -108,7 +113,7 @@ export class SourceFiles {
     const { files } = this;
     if (this.#mixed !== undefined) return this.#mixed;
     for (const [path, hash] of files) {
-      const stamp = stampOf(path);
+      const stamp = stampAt(path);
       if (stamp === this.#stamps.get(path)) continue;
       if (stamp === missing || readContent(path).hash !== hash) return path;
       // The stamp was taken before the content was read, so a write after that changes the next stamp.
@@ -127,6 +132,39 @@ export class SourceFiles {
     return watchStamps(new Map(this.#stamps));
   }
 
+  /**
+   * Calls the listener when a file is no longer as it was seen last, some time after that. Looks once a second, without holding this
+   * thread.
+   *
+   * @returns a function that ends this
+   */
+  onChanged(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#timer ??= setInterval(() => void this.#look(), lookMs).unref();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  async #look(): Promise<void> {
+    // On a slow disk a look may take longer than a second.
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      for (const [path, stamp] of this.#stamps) {
+        const stats = await stat(path, { bigint: true }).catch(() => undefined);
+        if (stampOf(stats) === stamp) continue;
+        for (const listener of [...this.#listeners]) listener();
+        return;
+      }
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
   /** A file that both have loaded with different content; undefined: there is none. */
   differsFrom(other: Files): string | undefined {
     const { files } = this;
@@ -140,20 +178,29 @@ export class SourceFiles {
 
 /** The returned function names a file that was written, created or removed since; undefined: there is none. */
 export function watchFiles(paths: Iterable<string>): () => string | undefined {
-  return watchStamps(new Map(Array.from(paths, (path) => [path, stampOf(path)])));
+  return watchStamps(new Map(Array.from(paths, (path) => [path, stampAt(path)])));
 }
 
 function watchStamps(before: ReadonlyMap<string, string>): () => string | undefined {
   return () => {
-    for (const [path, stamp] of before) if (stampOf(path) !== stamp) return path;
+    for (const [path, stamp] of before) if (stampAt(path) !== stamp) return path;
     return undefined;
   };
 }
 
 const missing = 'none';
 
-function stampOf(path: string): string {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (stat === undefined) return missing;
-  return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+/**
+ * How often the files are looked at while threads load them, milliseconds. The code of a changed file is refused, and may never end
+ * loading: once the file is put back, the next try must not wait for `startTimeoutMs`.
+ */
+const lookMs = 1000;
+
+function stampAt(path: string): string {
+  return stampOf(statSync(path, { bigint: true, throwIfNoEntry: false }));
+}
+
+function stampOf(stats: BigIntStats | undefined): string {
+  if (stats === undefined) return missing;
+  return `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
 }

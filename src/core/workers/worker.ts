@@ -508,12 +508,6 @@ function failureOf({ message, stack }: FailedNotice, loading: Loading): Error {
   return loading.verify(message) ?? error;
 }
 
-/**
- * How often the files are checked while a replica loads them, milliseconds. The code of a changed file is refused, and may
- * never end loading: once the file is put back, the next try must not wait for `startTimeoutMs`.
- */
-const checkFilesMs = 1000;
-
 /** A file is not what the main thread has loaded: what a replica loaded from it may be other code. */
 export class ChangedFileError extends Error {
   readonly file: string;
@@ -552,10 +546,12 @@ export class Loading {
   isUnwanted = false;
   #stage: LoadStage | undefined;
   readonly #changed: () => string | undefined;
+  readonly #sources: SourceFiles;
   #limit: NodeJS.Timeout | undefined;
-  #check: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
 
   constructor(sources: SourceFiles) {
+    this.#sources = sources;
     this.#changed = sources.watch();
   }
 
@@ -565,17 +561,17 @@ export class Loading {
       this.stop();
       onLate();
     }).unref();
-    this.#check = setInterval(() => {
+    this.#unwatch = this.#sources.onChanged(() => {
       const changed = this.verify();
       if (changed === undefined) return;
       this.stop();
       onChanged(changed);
-    }, checkFilesMs).unref();
+    });
   }
 
   stop(): void {
     clearTimeout(this.#limit);
-    clearInterval(this.#check);
+    this.#unwatch?.();
   }
 
   enter(stage: LoadStage): void {

@@ -44,7 +44,7 @@ describe('the outcome of a result of which nothing is declared', () => {
   });
 
   test('is a fault where something is lost after a million parts', () => {
-    const parts: object[] = new Array(1_000_001).fill(undefined).map(() => ({}));
+    const parts: object[] = Array.from({ length: 1_000_001 }, () => ({}));
     parts.push(new Map());
     assert.throws(() => keptOutcome(parts, '1'), {
       name: 'ResultFault',
@@ -59,7 +59,7 @@ describe('the outcome of a result of which nothing is declared', () => {
       }
       first = 'Ann';
     }
-    const people = { rows: [...new Array(5000).fill(0).map(() => ({ a: 1 })), new Person()] };
+    const people = { rows: [...Array.from({ length: 5000 }, () => ({ a: 1 })), new Person()] };
     const details: string[] = [];
     keptOutcome(people, '1', (detail) => details.push(detail));
     assert.equal(details.length, 1);

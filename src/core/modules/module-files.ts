@@ -157,7 +157,7 @@ export class SourceFiles {
       for (const [path, stamp] of this.#stamps) {
         const stats = await stat(path, { bigint: true }).catch(() => undefined);
         if (stampOf(stats) === stamp) continue;
-        for (const listener of [...this.#listeners]) listener();
+        for (const listener of this.#listeners) listener();
         return;
       }
     } finally {

@@ -191,7 +191,7 @@ function accessorsOfClass(prototype: object): readonly string[] {
   // The last is Object.prototype of some realm.
   if (outer === null) return [];
   const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
-    .filter(([, { get }]) => get !== undefined)
+    .filter(([, member]) => member.get !== undefined)
     .map(([name]) => name);
   const names = [...new Set([...own, ...accessorsOfClass(outer)])];
   classAccessors.set(prototype, names);
@@ -314,7 +314,10 @@ function find(
 }
 
 // In a loop over names V8 leaves out this call, and not that of Object.hasOwn.
-const { hasOwnProperty: hasOwn } = Object.prototype;
+const hasOwn = Reflect.get(Object.prototype, 'hasOwnProperty') as (
+  this: object,
+  name: string,
+) => boolean;
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;

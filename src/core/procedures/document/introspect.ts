@@ -108,7 +108,8 @@ export function getRegistrySchema(router: AnyRouter): RegistrySchema {
 /** The same in steps. What is registered meanwhile is not in it. */
 export function* registrySteps(table: ReadonlyMap<string, Procedure>): Steps<RegistrySchema> {
   const registry = Object.create(null) as RegistrySchema;
-  for (const [name, procedure] of [...table]) {
+  const entries = [...table];
+  for (const [name, procedure] of entries) {
     registry[name] = getProcedureSchema(procedure);
     yield;
   }

@@ -77,7 +77,8 @@ export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocumen
 /** The same in steps. What is registered meanwhile is not in it. */
 export function* openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<OpenRpcDocument> {
   const described: Described[] = [];
-  for (const procedure of [...table.values()]) {
+  const procedures = [...table.values()];
+  for (const procedure of procedures) {
     described.push({
       schema: getProcedureSchema(procedure),
       rest: restOf(procedure),

@@ -75,7 +75,7 @@ export function faultOf({ name, version }: Binary, modules: string): string | un
   );
   if (isRight) return undefined;
   const [major] = process.versions.node.split('.');
-  return `its binary for Node ${major} (${name} ${given}) answers 505 if the first line of a request arrives in pieces`;
+  return `its binary for Node ${major} (${String(name)} ${given}) answers 505 if the first line of a request arrives in pieces`;
 }
 
 /** What an operator can do about a binary with a fault. */

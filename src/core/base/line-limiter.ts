@@ -63,7 +63,7 @@ export class LineLimiter<Facts> {
   drop(lines: NamedLines<Facts>, count: number): void {
     lines.dropped += count;
     // The timer alone must not keep a process alive.
-    this.#timer ??= setTimeout(() => this.#end(), this.#endsAt - clockMs()).unref();
+    this.#timer ??= setTimeout(() => this.#end(), Math.max(0, this.#endsAt - clockMs())).unref();
   }
 
   #end(): void {

@@ -10,7 +10,7 @@ export const longestDelayMs = 2 ** 31 - 1;
  */
 export function startTimer(ms: number, run: () => void): NodeJS.Timeout {
   if (ms === Number.POSITIVE_INFINITY) return setInterval(() => {}, longestDelayMs);
-  return setTimeout(run, Math.min(ms, longestDelayMs));
+  return setTimeout(run, Math.min(Math.max(ms, 0), longestDelayMs));
 }
 
 /**

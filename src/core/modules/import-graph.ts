@@ -96,7 +96,7 @@ export function recordedFiles(): Files {
   return loadedPaths;
 }
 
-/** Records files that are required, where no hook does. Idempotent. */
+/** Records files that are required, if no hook does that. Idempotent. */
 export function recordRequired(): void {
   if (registerHooks !== undefined || watchesRequired) return;
   watchesRequired = true;

@@ -167,7 +167,7 @@ export interface ProcedureUrls {
   begin(request: ApiRequest): ApiExchange;
   /** Whether a procedure has this URL. @param name as in {@link ApiRequest} */
   has(name: string): boolean;
-  /** The answer to whoever may not read the document. @param error its JSON text */
+  /** The answer to a caller that may not read the document. @param error its JSON text */
   refusal(error: string): Answer;
   /** The OpenAPI document; undefined while there is none: the service starts, or has ended. */
   document(): Promise<Document> | undefined;

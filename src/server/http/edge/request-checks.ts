@@ -152,7 +152,7 @@ export class Checks {
     return head.transferEncoding === undefined ? this.#headers(head) : encodedTransfer;
   }
 
-  /** For every request except those of whoever watches the service. */
+  /** For every request except those for health and metrics. */
   host({ host }: RequestHead): Answer | undefined {
     if (this.#isServed !== undefined) {
       if (this.#isServed(host)) return undefined;

@@ -19,6 +19,7 @@ import {
   defaultRetention,
   type MemberOptions,
 } from '../../src/extras/nats/member/member-options.ts';
+import { contractOf } from '../../src/extras/nats/subjects.ts';
 
 /** What gateways and members of tests are made of: nothing is given up before a test says so. */
 export const longMs = 600_000;
@@ -51,7 +52,7 @@ export const gatewayOptions = {
   namesKeptMs: longMs,
 };
 
-/** A member of a service `s`, whose contract has the name `c<id>`. */
+/** A member of a service `s`. */
 export function memberOf(
   connection: NatsConnection,
   service: Dispatcher,
@@ -72,7 +73,7 @@ export function memberOf(
     natsTrustAuth: true,
     authenticate: undefined,
     retention: defaultRetention,
-    contract: () => ({ id: `c${id}`, document }),
+    contract: () => ({ id: contractOf(document), document }),
     ...more,
   });
 }

@@ -66,12 +66,6 @@ describe('candidates', () => {
   });
 });
 
-test('a heartbeat of 0.1.0, without gateways and calls, is taken', () => {
-  const { gateways: _gateways, calls: _calls, ...earlier } = JSON.parse(beat('m1')) as Heartbeat;
-  const parsed = parseHeartbeat(Buffer.from(JSON.stringify(earlier)));
-  assert.deepEqual(parsed, { ...earlier, gateways: 0, calls: 0 });
-});
-
 describe('heartbeats of made-up members', () => {
   test('20,000 of them add no member and fetch no contract, and calls are answered', async (t) => {
     const { log, membersOf } = recordedLog();

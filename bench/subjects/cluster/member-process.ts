@@ -5,6 +5,7 @@ import { tableOf } from '../../../src/core/procedures/router.ts';
 import { Member } from '../../../src/extras/nats/member/member.ts';
 import { defaultRetention } from '../../../src/extras/nats/member/member-options.ts';
 import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
+import { contractOf } from '../../../src/extras/nats/subjects.ts';
 import { Dispatcher } from '../../../src/index.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
@@ -14,10 +15,10 @@ const [, , server = '', name = ''] = process.argv;
 const service = new Dispatcher({ router, logLevel: 'silent' });
 await service.ready();
 const connection = await connectTo(server);
-const contract = {
-  id: 'bench',
-  document: JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
-};
+const document = Buffer.from(
+  JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
+);
+const contract = { id: contractOf(document), document };
 const id = connection.nuid();
 const common = { connection, service, name, id, version: '1.0.0', authenticate: undefined };
 const endpoints = new Endpoints({
@@ -37,7 +38,7 @@ const member = new Member({
   maxBodyBytes: 2 ** 20,
   natsTrustAuth: false,
   retention: defaultRetention,
-  contract: () => ({ id: contract.id, document: Buffer.from(contract.document) }),
+  contract: () => contract,
 });
 await connection.confirm();
 

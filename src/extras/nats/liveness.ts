@@ -29,9 +29,7 @@ const longest = 8192;
 
 /** @throws MalformedMessage for what is no heartbeat */
 export function parseHeartbeat(data: Uint8Array): Heartbeat {
-  // Members of 0.1.0 do not tell the first two, which are for people to read.
-  const told = (jsonOf(data, longest) ?? {}) as Partial<Heartbeat>;
-  const heartbeat = { gateways: 0, calls: 0, ...told } as Heartbeat;
+  const heartbeat = (jsonOf(data, longest) ?? {}) as Heartbeat;
   const { id, state, contract, version, started, load, gateways, calls, returns } = heartbeat;
   const isOne =
     [id, contract, version].every((text) => typeof text === 'string' && text.length <= 256) &&

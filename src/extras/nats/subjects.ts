@@ -35,17 +35,9 @@ export class Subjects {
   }
 }
 
-/** No hexadecimal digit: members of 0.1.0 have 64 of these as the names of contracts, which are not hashes of documents. */
-const hashMark = 'h';
-
 /** The name of a contract: a hash of the document that describes it. */
 export function contractOf(document: Uint8Array): string {
-  return hashMark + createHash('sha256').update(document).digest('hex').slice(1);
-}
-
-/** Whether a document is that of a contract. Of contracts of members of 0.1.0 nobody can tell. */
-export function describes(document: Uint8Array, contract: string): boolean {
-  return !contract.startsWith(hashMark) || contractOf(document) === contract;
+  return `h${createHash('sha256').update(document).digest('hex').slice(1)}`;
 }
 
 /** Whether a name may become part of a subject: those of processes are letters and digits. */

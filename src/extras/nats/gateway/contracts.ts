@@ -6,7 +6,7 @@ import {
 } from '../../../core/procedures/document/introspect.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import { headerOf, type NatsMessage, saysNobody } from '../connection/connection.ts';
-import { describes, isNuid } from '../subjects.ts';
+import { contractOf, isNuid } from '../subjects.ts';
 import { MalformedMessage } from '../wire.ts';
 import type { GatewayLink } from './member-channel.ts';
 
@@ -79,7 +79,7 @@ export class DocumentFetch {
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
-  /** The member that gives the parts; undefined: nobody has answered, or a member of 0.1.0, which does not name itself. */
+  /** The member that gives the parts; undefined: nobody has answered. */
   #member: string | undefined;
   #unanswered = 0;
   /** When a part was asked for last, by `clockMs`. At first never: `clockMs` itself begins at 0. */
@@ -136,8 +136,9 @@ export class DocumentFetch {
     if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;
     const member = headerOf(message, 'tandem-member');
-    if (this.#from === 0 && isNuid(member)) this.#member = member;
-    else if (member !== (this.#member ?? '')) return;
+    if (!isNuid(member)) return;
+    this.#member ??= member;
+    if (member !== this.#member) return;
     this.#unanswered = 0;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;
@@ -148,7 +149,7 @@ export class DocumentFetch {
     const document = Buffer.concat(this.#parts);
     // If this throws, the document is fetched anew.
     this.#startOver();
-    if (!describes(document, this.#contract)) {
+    if (contractOf(document) !== this.#contract) {
       throw new MalformedMessage(
         `a document that is not the one of the contract ${this.#contract}`,
       );

@@ -13,7 +13,7 @@ import { Callers, tableOf } from './callers.ts';
 import { Tandem } from './tandem.ts';
 
 const perSecond = 50;
-/** How long callers are watched at each step: longer than a gateway waits for a member that is gone (memberGoneMs). */
+/** How long callers are watched at each step: longer than a gateway waits for a member that is gone (3 s). */
 const stepMs = 4000;
 
 function say(text: string): void {

@@ -106,12 +106,6 @@ describe('defaults', () => {
       http: true,
       service: ['tandem'],
       serviceVersion: '0.0.0',
-      natsHeartbeatMs: 500,
-      memberSilentMs: 2000,
-      memberHungMs: 10_000,
-      memberGoneMs: 3000,
-      memberInFlight: 1024,
-      memberBytes: 8 * 1024 ** 2,
       natsTrustAuth: false,
       natsEndpoints: true,
       natsReplyPrefixes: [],
@@ -220,8 +214,6 @@ describe('servers of NATS', () => {
       [{ http: false }, /^option http: without HTTP nobody could call/],
       [{ natsCert: 'c' }, /^option natsCert needs natsKey beside it/],
       [{ natsCreds: 'c', natsNkey: 'n' }, /^options natsCreds and natsNkey: /],
-      [{ memberSilentMs: 900 }, /^option memberSilentMs \(900\) must be at least twice/],
-      [{ memberHungMs: 1900 }, /^option memberHungMs \(1900\) must not be below/],
     ] as const;
     for (const [options, message] of wrong)
       assert.match(

@@ -1,3 +1,6 @@
+import { provideClusterTransport } from '../../src/core/service/cluster.ts';
+import { type MemberLimits, memberLimits } from '../../src/extras/nats/liveness.ts';
+import * as transport from '../../src/extras/nats/transport.ts';
 import { type AppOptions, Router, type RpcApp, Type } from '../../src/index.ts';
 import { startApp } from '../harness.ts';
 import { until } from '../turns.ts';
@@ -45,6 +48,23 @@ export function gateway(
   options: Omit<AppOptions, 'nats'> = {},
 ): Promise<Served> {
   return serve(t, { ...options, nats: { servers, role: 'gateway' } });
+}
+
+/** Starts a gateway with `start` that gives members up at other times than usual, or sends more or less to one. */
+export async function withLimits<T>(
+  limits: Partial<MemberLimits>,
+  start: () => Promise<T>,
+): Promise<T> {
+  provideClusterTransport(async () => ({
+    ...transport,
+    openServices: (opened, options) =>
+      transport.openServices(opened, options, { ...memberLimits, ...limits }),
+  }));
+  try {
+    return await start();
+  } finally {
+    provideClusterTransport(async () => transport);
+  }
 }
 
 interface Answer {

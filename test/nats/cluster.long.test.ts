@@ -9,7 +9,7 @@ import { Router, RpcError, Type } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { Journal } from '../service/journal.ts';
 import { until } from '../turns.ts';
-import { call, gateway, member, post, serve, untilReady } from './apps.ts';
+import { call, gateway, member, post, serve, untilReady, withLimits } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 /** Why a stream ends with its service. */
@@ -180,7 +180,7 @@ describeNats('a gateway and its members', () => {
       return serve(t, { router, nats: { servers: server.url, role: 'member' } });
     };
     const [first] = await Promise.all([start(), member(t, server.url)]);
-    const front = await gateway(t, server.url, { memberInFlight: 1 });
+    const front = await withLimits({ inFlight: 1 }, () => gateway(t, server.url));
     const remote = () => front.app.dispatcher.stats().remote;
     await until(() => remote()?.members === 2);
     const running = call(front.url, 'slow');

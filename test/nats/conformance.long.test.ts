@@ -45,7 +45,7 @@ function natsSubject(server: () => NatsServer): Subject {
       const name = `s${toGateways.nuid()}`;
       const member = memberOf(toGateways, service, toGateways.nuid(), documentOf(router), {
         name,
-        natsHeartbeatMs: 500,
+        heartbeatMs: 500,
         maxBodyBytes: 2 ** 20,
         natsTrustAuth: false,
       });
@@ -56,7 +56,7 @@ function natsSubject(server: () => NatsServer): Subject {
           connection: toMembers,
           name,
           id: toMembers.nuid(),
-          memberInFlight: 10_000,
+          memberLimits: { ...gatewayOptions.memberLimits, inFlight: 10_000 },
           maxReplyBytes,
           maxQueue: 10_000,
           choose: lessLoadedOfTwo,

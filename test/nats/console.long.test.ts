@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fixture, startCli } from '../cli/process.ts';
 import { until } from '../turns.ts';
-import { call, gateway, member, serve, untilReady } from './apps.ts';
+import { call, gateway, member, serve, untilReady, withLimits } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Figures {
@@ -93,12 +93,12 @@ describeNats('the figures of a gateway', () => {
       running.child.kill('SIGKILL');
       await running.exit;
     });
-    const front = await serve(t, {
-      console: true,
-      memberSilentMs: 1000,
-      memberHungMs: 1500,
-      nats: { servers: server.url, service: ['slow'], role: 'gateway' },
-    });
+    const front = await withLimits({ silentMs: 1000, hungMs: 1500 }, () =>
+      serve(t, {
+        console: true,
+        nats: { servers: server.url, service: ['slow'], role: 'gateway' },
+      }),
+    );
     await untilReady(front.url);
     const reply = call(front.url, 'wait', { key: 'k', ms: 0 });
     await until(() => readFileSync(journal, 'utf8').includes('ran k'));

@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import type { MemberLimits } from '../../src/extras/nats/liveness.ts';
 import { fixture, type Running, startCli, urlOf } from '../cli/process.ts';
 import { until } from '../turns.ts';
-import { gateway, type Lifetime, type Served } from './apps.ts';
+import { gateway, type Lifetime, type Served, withLimits } from './apps.ts';
 import { Callers, type Counts, countsOf, type Ended } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 
@@ -34,10 +35,11 @@ export class FaultWorld {
     writeFileSync(this.#journal, '');
   }
 
-  /** @param options of the gateway */
+  /** @param limits and options of the gateway */
   static async open(
     lifetime: Lifetime,
     members: number,
+    limits: Partial<MemberLimits> = {},
     options: Parameters<typeof gateway>[2] = {},
   ): Promise<{ readonly world: FaultWorld; readonly members: readonly MemberProcess[] }> {
     const server = await NatsServer.start();
@@ -46,7 +48,7 @@ export class FaultWorld {
       await server.close();
       rmSync(world.#folder, { recursive: true, force: true });
     });
-    world.front = await gateway(lifetime, server.url, options);
+    world.front = await withLimits(limits, () => gateway(lifetime, server.url, options));
     world.callers = world.callersOf(world.front.url);
     const started = Array.from({ length: members }, () => world.startMember());
     return { world, members: await Promise.all(started) };

@@ -11,7 +11,7 @@ import { describeNats } from './server.ts';
 const isResult = ({ code }: Ended): boolean => code === 0;
 
 /** For gateways that are to give no member up: a busy machine keeps one away for longer than they usually wait. */
-const patient = { memberHungMs: 600_000, memberGoneMs: 600_000 } as const;
+const patient = { hungMs: 600_000, goneMs: 600_000 } as const;
 
 /** Each row of the fault table: what callers see, and that nothing runs twice. */
 describeNats('faults of a cluster', () => {
@@ -30,7 +30,7 @@ describeNats('faults of a cluster', () => {
   }
 
   test('nats-server is down for longer than calls may wait: those are refused, and none is lost or runs twice', async (t) => {
-    const { world } = await FaultWorld.open(t, 2, { ...patient, maxQueueMs: 500 });
+    const { world } = await FaultWorld.open(t, 2, patient, { maxQueueMs: 500 });
     world.callers.start();
     await world.callers.more(50);
     await world.server.kill();
@@ -91,8 +91,8 @@ describeNats('faults of a cluster', () => {
 
   test('a member stands still for too long: what it had is -32002, and it comes back', async (t) => {
     const { world, members } = await FaultWorld.open(t, 2, {
-      memberSilentMs: 1000,
-      memberHungMs: 2000,
+      silentMs: 1000,
+      hungMs: 2000,
     });
     world.callers.start();
     await world.callers.more(50);
@@ -107,15 +107,13 @@ describeNats('faults of a cluster', () => {
     world.check('-32002 member');
   });
 
-  test('a member that stands still holds no more than memberBytes: what is beyond waits, and goes to others', async (t) => {
-    const { world, members } = await FaultWorld.open(t, 1, {
-      memberBytes: 600_000,
-      memberSilentMs: 600_000,
-      memberHungMs: 600_000,
-      memberGoneMs: 600_000,
-      timeoutMs: 600_000,
-      maxRequestMs: 600_000,
-    });
+  test('a member that stands still holds a bounded number of bytes: what is beyond waits, and goes to others', async (t) => {
+    const { world, members } = await FaultWorld.open(
+      t,
+      1,
+      { ...patient, silentMs: 600_000, bytes: 600_000 },
+      { timeoutMs: 600_000, maxRequestMs: 600_000 },
+    );
     const pid = members[0]?.pid ?? 0;
     const remote = () => world.front.app.dispatcher.stats().remote;
     const send = (key: string, bytes: number) =>

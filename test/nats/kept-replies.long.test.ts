@@ -63,7 +63,7 @@ class Parted {
     await service.ready();
     const member = memberOf(connection, service, connection.nuid(), documentOf(router), {
       name: 'tandem',
-      natsHeartbeatMs: 50,
+      heartbeatMs: 50,
       retention,
     });
     t.after(() => member.close());

@@ -14,6 +14,7 @@ import type { Procedure } from '../../src/core/procedures/types.ts';
 import type { Dispatcher } from '../../src/core/service/dispatcher.ts';
 import type { NatsConnection } from '../../src/extras/nats/connection/connection.ts';
 import type { RemotePoolOptions } from '../../src/extras/nats/gateway/remote-pool.ts';
+import { memberLimits } from '../../src/extras/nats/liveness.ts';
 import { Member } from '../../src/extras/nats/member/member.ts';
 import {
   defaultRetention,
@@ -34,8 +35,7 @@ export function streamsOf(observer?: CallObserver) {
 
 /** The first member that may take a call gets it: the same in every run. */
 export const poolOptions: Omit<RemotePoolOptions, 'streams'> = {
-  memberInFlight: 1024,
-  memberBytes: 2 ** 23,
+  memberLimits: { ...memberLimits, silentMs: longMs, hungMs: longMs, goneMs: longMs },
   maxReplyBytes: 2 ** 24,
   maxQueue: 100_000,
   maxQueueMs: longMs,
@@ -46,9 +46,6 @@ export const poolOptions: Omit<RemotePoolOptions, 'streams'> = {
 
 export const gatewayOptions = {
   ...poolOptions,
-  memberSilentMs: longMs,
-  memberHungMs: longMs,
-  memberGoneMs: longMs,
   namesKeptMs: longMs,
 };
 
@@ -67,8 +64,8 @@ export function memberOf(
     id,
     version: '1.0.0',
     started: 0,
-    natsHeartbeatMs: longMs,
-    memberSilentMs: longMs,
+    heartbeatMs: longMs,
+    silentMs: longMs,
     maxBodyBytes: 2 ** 24,
     natsTrustAuth: true,
     authenticate: undefined,

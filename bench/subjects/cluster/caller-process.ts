@@ -14,6 +14,7 @@ import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { createLog } from '../../../src/core/observe/log.ts';
 import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
+import { memberLimits } from '../../../src/extras/nats/liveness.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
 import { type RouteName, routeOf } from './routes.ts';
@@ -67,6 +68,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       maxQueueMs: timeoutMs,
       namesKeptMs: 30_000,
       shares: { keyOf: () => '', weightOf: () => 1 },
+      memberLimits,
       choose: routeOf(route, connection, service),
       replyMemory: new ReplyMemory(config.maxReplyMemory),
       streams,

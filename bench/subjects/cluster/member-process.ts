@@ -2,6 +2,7 @@
 
 import { describeProcedure } from '../../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
+import { heartbeatMs, memberLimits } from '../../../src/extras/nats/liveness.ts';
 import { Member } from '../../../src/extras/nats/member/member.ts';
 import { defaultRetention } from '../../../src/extras/nats/member/member-options.ts';
 import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
@@ -15,9 +16,7 @@ const [, , server = '', name = ''] = process.argv;
 const service = new Dispatcher({ router, logLevel: 'silent' });
 await service.ready();
 const connection = await connectTo(server);
-const document = Buffer.from(
-  JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
-);
+const document = Buffer.from(JSON.stringify([...tableOf(router).values()].map(describeProcedure)));
 const contract = { id: contractOf(document), document };
 const id = connection.nuid();
 const common = { connection, service, name, id, version: '1.0.0', authenticate: undefined };
@@ -33,8 +32,8 @@ const endpoints = new Endpoints({
 const member = new Member({
   ...common,
   started: Date.now(),
-  natsHeartbeatMs: 500,
-  memberSilentMs: 2000,
+  heartbeatMs,
+  silentMs: memberLimits.silentMs,
   maxBodyBytes: 2 ** 20,
   natsTrustAuth: false,
   retention: defaultRetention,

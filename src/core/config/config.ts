@@ -143,14 +143,6 @@ function assertNats(config: Config): void {
     'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
   );
   refuseIf(
-    config.memberSilentMs < 2 * config.natsHeartbeatMs,
-    `option memberSilentMs (${config.memberSilentMs}) must be at least twice natsHeartbeatMs (${config.natsHeartbeatMs}): a single late heartbeat would make a member silent`,
-  );
-  refuseIf(
-    config.memberHungMs < config.memberSilentMs,
-    `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
-  );
-  refuseIf(
     !config.http && (config.nats.length === 0 || config.natsRole === 'gateway'),
     'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
   );

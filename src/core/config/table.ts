@@ -775,50 +775,6 @@ export const table = {
       'Version of the modules; where members describe a procedure differently, the newest counts',
     reason: 'services of NATS have a semantic version',
   }),
-  natsHeartbeatMs: natsOption({
-    kind: duration(50),
-    fallback: 500,
-    flag: 'nats-heartbeat',
-    about: 'How often a member tells gateways that it lives, and how loaded it is',
-    reason: 'a fourth of memberSilentMs: one that is lost makes nobody silent',
-  }),
-  memberSilentMs: natsOption({
-    kind: duration(100),
-    fallback: 2000,
-    flag: 'member-silent',
-    about: 'How long a member may be silent before a gateway sends it no new calls',
-    reason: 'pauses of a busy machine are shorter; calls that it has may still end',
-  }),
-  memberHungMs: natsOption({
-    kind: duration(100),
-    fallback: 10_000,
-    flag: 'member-hung',
-    about:
-      'How long a member that is connected may be silent before the calls that it has are answered with -32002',
-    reason: 'a loop on its front end may end; its calls may have run, and run nowhere else',
-  }),
-  memberGoneMs: natsOption({
-    kind: duration(100),
-    fallback: 3000,
-    flag: 'member-gone',
-    about:
-      'How long nobody may listen at the subject of a member before the calls that it has are answered with -32002',
-    reason: 'a member that has lost its connection is back sooner',
-  }),
-  memberInFlight: natsOption({
-    kind: integer({ min: 1, max: 1_000_000 }),
-    fallback: 1024,
-    about: 'Calls that one gateway has with one member; further ones wait at the gateway',
-    reason: 'bounds what a member that stops can hold up, and the memory for it',
-  }),
-  memberBytes: natsOption({
-    kind: bytes({ min: 1024, max: 1024 ** 4 }),
-    fallback: 8 * 1024 ** 2,
-    about:
-      'Bodies that one gateway has with one member together; a single larger one is sent alone',
-    reason:
-      'a member that stops makes the server hold what is sent to it, and past a bound the server cuts others off',
-  }),
   natsTrustAuth: natsOption({
     kind: onOff(),
     fallback: false,

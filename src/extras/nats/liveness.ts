@@ -1,6 +1,33 @@
 import type { NatsConnection } from './connection/connection.ts';
 import { jsonOf, MalformedMessage } from './wire.ts';
 
+/** How often a member tells gateways that it lives, and how loaded it is, milliseconds. */
+export const heartbeatMs = 500;
+
+/** When a gateway gives a member up, and how much it sends to one. */
+export const memberLimits = {
+  /**
+   * A member that is silent for so long gets no new calls, milliseconds. Four heartbeats: one that is lost makes nobody silent, and
+   * pauses of a busy machine are shorter.
+   */
+  silentMs: 2000,
+  /** The calls of a member that is connected and silent for so long are answered with -32002, milliseconds. */
+  hungMs: 10_000,
+  /**
+   * The calls of a member are answered with -32002 after nobody has listened at its subject for so long, milliseconds. A member that
+   * has lost its connection is back sooner.
+   */
+  goneMs: 3000,
+  /** Calls that one gateway has with one member; further ones wait at the gateway. Bounds what a member that stops can hold up. */
+  inFlight: 1024,
+  /**
+   * Bytes of bodies that one gateway has with one member together; a single larger body is sent alone. The server holds what is sent
+   * to a member that stops, and past a bound it disconnects others.
+   */
+  bytes: 8 * 1024 ** 2,
+};
+export type MemberLimits = Readonly<typeof memberLimits>;
+
 /** `draining`: it takes no new calls, and finishes those it has. */
 export type MemberState = 'ready' | 'draining';
 

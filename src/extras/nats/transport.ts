@@ -10,6 +10,7 @@ import { connectNats } from './connection/connect.ts';
 import type { NatsConnection, NatsEvents } from './connection/connection.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { lessLoadedOfTwo } from './gateway/remote-pool.ts';
+import { type MemberLimits, memberLimits } from './liveness.ts';
 import { MalformedMessage } from './wire.ts';
 
 /** The {@link ClusterTransport} over NATS. */
@@ -24,10 +25,11 @@ export function connect(config: Config, log: Log, signal: AbortSignal): Promise<
 export function openServices(
   opened: ClusterConnection,
   { config, log, observer, ...shared }: RemoteOptions,
+  limits: MemberLimits = memberLimits,
 ): readonly RemoteService[] {
   // `connect` makes no others.
   const connection = opened as NatsConnection;
-  const more = { ...shared, id: connection.nuid(), choose: lessLoadedOfTwo };
+  const more = { ...shared, id: connection.nuid(), choose: lessLoadedOfTwo, memberLimits: limits };
   return config.service.map(
     (name) => new Gateway({ ...config, connection, name, ...more }, observer, log),
   );

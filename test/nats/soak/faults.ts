@@ -57,7 +57,7 @@ async function firstAfter(
 
 function fault(name: string, members: number, allowed: readonly string[], act: Act) {
   return async (lifetime: Lifetime): Promise<readonly SoakRow[]> => {
-    const opened = await FaultWorld.open(lifetime, members, { maxQueueMs });
+    const opened = await FaultWorld.open(lifetime, members, {}, { maxQueueMs });
     const { world } = opened;
     load(world.callers);
     await world.callers.more(callsBefore);
@@ -114,7 +114,7 @@ async function lastDies(world: FaultWorld, [member]: readonly MemberProcess[]): 
 
 /** One of two members has a procedure that the other lacks, and is stopped. */
 async function procedureGone(lifetime: Lifetime): Promise<readonly SoakRow[]> {
-  const { world } = await FaultWorld.open(lifetime, 1, { maxQueueMs });
+  const { world } = await FaultWorld.open(lifetime, 1, {}, { maxQueueMs });
   const last = await world.startMember({ EXTRA: 'yes' });
   const extra = world.callersOf(world.front.url);
   load(world.callers);
@@ -139,7 +139,7 @@ async function procedureGone(lifetime: Lifetime): Promise<readonly SoakRow[]> {
 
 /** The one of two members that has a procedure is stopped, and another one is started. */
 async function procedureRestarted(lifetime: Lifetime): Promise<readonly SoakRow[]> {
-  const { world } = await FaultWorld.open(lifetime, 1, { maxQueueMs });
+  const { world } = await FaultWorld.open(lifetime, 1, {}, { maxQueueMs });
   const last = await world.startMember({ EXTRA: 'yes' });
   const extra = world.callersOf(world.front.url);
   load(extra, 'extra');
@@ -159,7 +159,7 @@ async function procedureRestarted(lifetime: Lifetime): Promise<readonly SoakRow[
 
 /** One of two gateways is killed. */
 async function gatewayDies(lifetime: Lifetime): Promise<readonly SoakRow[]> {
-  const { world } = await FaultWorld.open(lifetime, 2, { maxQueueMs });
+  const { world } = await FaultWorld.open(lifetime, 2, {}, { maxQueueMs });
   const { running, url } = await world.startGateway();
   await untilReady(url);
   const theirs = world.callersOf(url);
@@ -192,7 +192,7 @@ async function gatewayDies(lifetime: Lifetime): Promise<readonly SoakRow[]> {
 
 /** Streams that are open meanwhile, each long enough to see the end of the fault. */
 async function openStreams(lifetime: Lifetime) {
-  const { world, members } = await FaultWorld.open(lifetime, 2, { maxQueueMs });
+  const { world, members } = await FaultWorld.open(lifetime, 2, {}, { maxQueueMs });
   const readers = new StreamReaders(world.front.url, () => world.nextKey('stream'), streamValues);
   await readers.start(streams);
   return { world, members, readers };

@@ -1,5 +1,4 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { Config } from '../../../core/config/config.ts';
 import type { CallObserver } from '../../../core/dispatch/call.ts';
 import type { Log } from '../../../core/observe/log.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
@@ -20,9 +19,7 @@ import type { GatewayLink } from './member-channel.ts';
 import { RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
-export interface GatewayOptions
-  extends RemotePoolOptions,
-    Pick<Config, 'memberSilentMs' | 'memberHungMs' | 'memberGoneMs'> {
+export interface GatewayOptions extends RemotePoolOptions {
   readonly connection: NatsConnection;
   readonly name: string;
   readonly id: string;
@@ -231,7 +228,7 @@ export class Gateway implements RemoteService {
       const { channel } = member;
       channel.look(now);
       const { nobodySince = now } = channel;
-      const isGone = now - nobodySince > this.#options.memberGoneMs;
+      const isGone = now - nobodySince > this.#options.memberLimits.goneMs;
       if (isGone || this.#silenceOf(member, now) > forgottenMs) this.#remove(member);
       else if (this.#conditionOf(member, now) !== member.condition) this.#askIfSilent();
     }
@@ -244,9 +241,10 @@ export class Gateway implements RemoteService {
 
   /** How a member is: no better than before, since nothing was heard of it. */
   #conditionOf(member: RemoteMember, now: number): RemoteMember['condition'] {
+    const { memberLimits } = this.#options;
     const silentMs = this.#silenceOf(member, now);
-    if (silentMs > this.#options.memberHungMs) return 'hung';
-    const isSilent = member.condition === 'up' && silentMs > this.#options.memberSilentMs;
+    if (silentMs > memberLimits.hungMs) return 'hung';
+    const isSilent = member.condition === 'up' && silentMs > memberLimits.silentMs;
     return isSilent ? 'silent' : member.condition;
   }
 

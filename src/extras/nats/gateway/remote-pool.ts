@@ -22,6 +22,7 @@ import {
 import type { ReplyMemory } from '../../../core/dispatch/reply-memory.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
+import type { MemberLimits } from '../liveness.ts';
 import { afterNextLook } from '../pace.ts';
 import type { MemberOwner, RemoteMember } from './remote-member.ts';
 
@@ -30,9 +31,8 @@ export type ChooseMember = <Member extends Pick<RemoteMember, 'inFlight' | 'othe
   members: readonly Member[],
 ) => Member;
 
-export interface RemotePoolOptions
-  extends WaitingLimits,
-    Pick<Config, 'maxReplyBytes' | 'memberInFlight' | 'memberBytes'> {
+export interface RemotePoolOptions extends WaitingLimits, Pick<Config, 'maxReplyBytes'> {
+  readonly memberLimits: MemberLimits;
   readonly choose: ChooseMember;
   readonly replyMemory: ReplyMemory;
   /** The streams that calls to members have opened. */
@@ -235,10 +235,11 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
 
   /** A member may have been lost since this turn of sending began. */
   #hasRoom({ isTaking, inFlight, channel }: RemoteMember): boolean {
-    const { memberInFlight, memberBytes } = this.#options;
+    const { memberLimits } = this.#options;
     // A single body that is larger than allowed goes alone.
     const hasRoom =
-      inFlight < memberInFlight && (channel.bytes === 0 || channel.bytes < memberBytes);
+      inFlight < memberLimits.inFlight &&
+      (channel.bytes === 0 || channel.bytes < memberLimits.bytes);
     return hasRoom && isTaking;
   }
 }

@@ -21,8 +21,7 @@ export const defaultRetention = {
 };
 export type Retention = Readonly<typeof defaultRetention>;
 
-export interface MemberOptions
-  extends Pick<Config, 'natsHeartbeatMs' | 'memberSilentMs' | 'maxBodyBytes' | 'natsTrustAuth'> {
+export interface MemberOptions extends Pick<Config, 'maxBodyBytes' | 'natsTrustAuth'> {
   readonly connection: NatsConnection;
   readonly service: Service;
   readonly name: string;
@@ -33,6 +32,10 @@ export interface MemberOptions
   readonly started: number;
   /** Asked without `natsTrustAuth`; undefined: nobody is known. */
   readonly authenticate: Authenticator<NatsFacts> | undefined;
+  /** How often it tells gateways that it lives, milliseconds. */
+  readonly heartbeatMs: number;
+  /** After so long a silence gateways send it no new calls, milliseconds. */
+  readonly silentMs: number;
   readonly retention: Retention;
   /** What serves now. */
   readonly contract: () => ServedContract;

@@ -13,7 +13,14 @@ import type {
   NatsMessage,
   NatsSubscription,
 } from '../connection/connection.ts';
-import { Candidates, type Heartbeat, type MemberState, silenceCheck } from '../liveness.ts';
+import {
+  Candidates,
+  type Heartbeat,
+  heartbeatMs,
+  type MemberState,
+  memberLimits,
+  silenceCheck,
+} from '../liveness.ts';
 import { Endpoints } from '../micro/endpoints.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
 import { contractOf, isNuid, mayAnswer, Subjects } from '../subjects.ts';
@@ -82,7 +89,7 @@ export class Member {
       this.#listensSince = clockMs();
       this.#beats.actNow();
     });
-    this.#beating = setInterval(() => this.#beats.actNow(), options.natsHeartbeatMs);
+    this.#beating = setInterval(() => this.#beats.actNow(), options.heartbeatMs);
     this.#beats.actNow();
   }
 
@@ -206,8 +213,8 @@ export class Member {
 
   /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */
   #noteLateness(): void {
-    const { natsHeartbeatMs, memberSilentMs, connection } = this.options;
-    if (this.#isStale || clockMs() - this.#beatAt < natsHeartbeatMs + memberSilentMs) return;
+    const { heartbeatMs, silentMs, connection } = this.options;
+    if (this.#isStale || clockMs() - this.#beatAt < heartbeatMs + silentMs) return;
     this.#isStale = true;
     this.#listensSince = clockMs();
     const end = (): void => {
@@ -320,6 +327,8 @@ export class Membership {
           ...common,
           name,
           started,
+          heartbeatMs,
+          silentMs: memberLimits.silentMs,
           retention: defaultRetention,
           contract: () => this.#served(),
         }),

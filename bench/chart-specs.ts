@@ -180,62 +180,6 @@ export function drawMixture(suite: SuiteResult): TopLevelSpec | undefined {
   });
 }
 
-/** Growth of the resident memory since the readers stand still. */
-export function drawStalls(suite: SuiteResult): TopLevelSpec | undefined {
-  const values = suite.series.flatMap((series) => {
-    const seconds = secondsAt(series.metric);
-    return seconds === undefined
-      ? []
-      : [{ label: series.case, seconds, megabytes: median(series.samples) }];
-  });
-  return lines(values, {
-    title:
-      'resident memory of the server over seconds, MB more than before, as clients read nothing',
-    x: 'seconds',
-    y: 'megabytes',
-    logX: false,
-  });
-}
-
-export function drawWindows(suite: SuiteResult): TopLevelSpec | undefined {
-  const values = suite.series.flatMap((series) => {
-    const size = /^window of (\d+)$/.exec(series.case)?.[1];
-    if (size === undefined) return [];
-    return [
-      { label: labelOf(suite, series), size: Number(size), perSecond: median(series.samples) },
-    ];
-  });
-  const title = 'values/s of one stream from a worker, by the values that may be on their way';
-  return lines(values, { title, x: 'size', y: 'perSecond', logX: true });
-}
-
-export function drawScaling(suite: SuiteResult): TopLevelSpec | undefined {
-  const values = suite.series.map((series) => ({
-    label: series.subject.startsWith('processes-') ? 'processes, inline' : 'workers of one process',
-    count: Number(series.subject.slice(series.subject.indexOf('-') + 1)),
-    calls: median(series.samples),
-  }));
-  const title = 'CPU-bound calls/s by workers, and by processes';
-  return lines(values, { title, x: 'count', y: 'calls', logX: false });
-}
-
-export function drawGrowth(
-  suite: SuiteResult,
-  metric: string,
-  unit: string,
-): TopLevelSpec | undefined {
-  const values = suite.series
-    .filter((series) => series.metric === metric)
-    .map((series) => {
-      const at = series.case.lastIndexOf(' ');
-      const size = Number(series.case.slice(at + 1));
-      return { label: series.case.slice(0, at), size, value: median(series.samples) };
-    })
-    .filter(({ value }) => value > 0);
-  const title = `${metric} as one thing grows, ${unit}, both axes logarithmic`;
-  return lines(values, { title, x: 'size', y: 'value', logX: true, logY: true });
-}
-
 function lines(
   values: readonly object[],
   {

@@ -5,7 +5,6 @@ import { messageOf } from '../src/core/base/message-of.ts';
 import { writeCharts } from './charts.ts';
 import { describeMachine, loadNow } from './machine.ts';
 import { assertKnown, helpOf, isWhole, type Options, parseOptions } from './options.ts';
-import { longSection, shortSection, writePages } from './pages.ts';
 import { Child } from './process/child.ts';
 import { duration, Progress } from './progress.ts';
 import { type Results, writeResults } from './results.ts';
@@ -13,7 +12,7 @@ import { rootPath } from './root.ts';
 import { planOf, secondsOf } from './run.ts';
 import { type Outcome, runSuites } from './run-suites.ts';
 import { suites } from './suites/all.ts';
-import { targetsTable } from './table.ts';
+import { report } from './table.ts';
 
 async function run(options: Options, args: readonly string[]): Promise<Results> {
   const { only, against, full } = options;
@@ -74,20 +73,14 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const results = await run(options, args);
-  const { failures, targets, seconds } = results;
+  const { failures, seconds } = results;
   const isPublished = isWhole(options) && failures.length === 0;
   const folder = folderOf(options);
   const path = isPublished ? join(folder, 'latest.json') : partialPath(options);
   writeResults(path, results);
   await writeCharts(results, isPublished ? folder : join(folder, 'partial'));
   if (isPublished) rmSync(partialPath(options), { force: true });
-  if (isPublished && options.results === undefined) {
-    writePages([
-      [rootPath('docs/benchmark.md'), 'figures', shortSection(results)],
-      [rootPath('docs/benchmark.md'), 'bench', longSection(results, '../bench/results')],
-    ]);
-  }
-  console.log(targetsTable(targets));
+  console.log(report(results));
   console.log(`\n${path}, in ${seconds} s`);
   if (failures.length > 0) throw new Error(failures.join('\n'));
 }

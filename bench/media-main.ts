@@ -28,8 +28,8 @@ import {
   readMedia,
   writeMedia,
   writeMediaCharts,
+  writeSection,
 } from './media.ts';
-import { writePages } from './pages.ts';
 import { rootPath } from './root.ts';
 
 const usualRounds = 3;
@@ -254,10 +254,8 @@ async function main(): Promise<void> {
   if (!values.draw) writeMedia(file, results);
   await writeMediaCharts(results, folder);
   if (isPublished) {
-    writePages([
-      [rootPath('README.md'), 'media', mediaPicture(results, './bench/results')],
-      [rootPath('docs/benchmark.md'), 'media', mediaSection(results)],
-    ]);
+    writeSection(rootPath('README.md'), mediaPicture(results, './bench/results'));
+    writeSection(rootPath('docs/benchmark.md'), mediaSection(results));
   }
   console.log(`${mediaTable(results)}\n\n${file}`);
 }

@@ -72,6 +72,16 @@ export function mediaPicture({ services }: MediaResults, folder: string): string
   ].join('\n');
 }
 
+/** Puts a section between `<!-- media:start -->` and `<!-- media:end -->` of a page. @throws Error if the page has no such markers */
+export function writeSection(path: string, section: string): void {
+  const page = readFileSync(path, 'utf8');
+  const [start, end] = ['<!-- media:start -->', '<!-- media:end -->'];
+  const from = page.indexOf(start);
+  const to = page.indexOf(end);
+  if (from === -1 || to < from) throw new Error(`${path} lacks ${start} and ${end}`);
+  writeFileSync(path, `${page.slice(0, from + start.length)}\n\n${section}\n\n${page.slice(to)}`);
+}
+
 export async function writeMediaCharts(results: MediaResults, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const scheme of ['light', 'dark'] as const) {

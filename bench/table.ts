@@ -1,6 +1,7 @@
 import { comparableOf } from './floors.ts';
 import { keyed } from './grouping.ts';
-import type { SuiteResult } from './results.ts';
+import type { Machine } from './machine.ts';
+import type { Results, SuiteResult } from './results.ts';
 import type { Series } from './series.ts';
 import { median } from './statistics.ts';
 import type { Limit, Target } from './targets.ts';
@@ -13,7 +14,7 @@ export function markdownTable(
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
 }
 
-export function targetsTable(targets: readonly Target[]): string {
+function targetsTable(targets: readonly Target[]): string {
   const rows = targets.map(({ figure: name, limit, tool, measured, samples, met }) => [
     name,
     limitText(limit),
@@ -27,8 +28,24 @@ export function targetsTable(targets: readonly Target[]): string {
   );
 }
 
+/** All that a run has measured, as Markdown. */
+export function report({ command, date, seconds, machine, suites, targets }: Results): string {
+  const changed = machine.modified ? ', with changes' : '';
+  const source = `\`${command.trim()}\` (${seconds} s) on ${date.slice(0, 10)}, commit ${machine.commit}${changed}.`;
+  const sections = suites.map(
+    (suite) => `## ${suite.name}\n\n${suite.about}\n\n${suiteTables(suite)}`,
+  );
+  const first = [source, machineText(machine), `## Targets\n\n${targetsTable(targets)}`];
+  return [...first, ...sections].join('\n\n');
+}
+
+function machineText({ cpu, cores, memoryGb, system, node, load, versions }: Machine): string {
+  const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}. Load average before and after: ${load.join(', ')}. ${list.join(', ')}.`;
+}
+
 /** One table for each case and tool: a row for each subject, a column for each metric, medians over the rounds. */
-export function suiteTables({ subjects, series }: SuiteResult): string {
+function suiteTables({ subjects, series }: SuiteResult): string {
   const label = new Map(subjects.map(({ id, label }) => [id, label]));
   const blocks = keyed(series, (one) => `${one.case}, load by ${one.tool}`);
   const texts = [...blocks].map(([title, block]) => {

@@ -4,7 +4,6 @@
  *   ts, js, python, go, json, yaml and so on           a whole file, whose first line is a comment with its name
  *   console                                            commands behind `$ `, each with what it prints
  *   text                                               a picture: nothing to run
- *   typescript                                         code that needs compiler options of its own: coming-from.long.test.ts
  */
 
 interface File {
@@ -30,7 +29,7 @@ const languages = ['ts', 'js', 'python', 'go', 'json', 'sql', 'yaml', 'ini', 'do
 /** @throws Error for a block that is no part of a story: what stands in the guide is run */
 export function parseStory(page: string): Step[] {
   return [...page.matchAll(block)].flatMap(([, language = '', text = '']): Step[] => {
-    if (language === 'text' || language === 'typescript') return [];
+    if (language === 'text') return [];
     if (language === 'console') return parseCommands(text);
     const [line = '', name] = nameLine.exec(text) ?? [];
     if (name === undefined || !languages.includes(language)) {

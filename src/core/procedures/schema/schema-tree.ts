@@ -204,6 +204,12 @@ export function plainSchema(schema: TSchema): JsonSchema {
       delete named.type;
       named.not = {};
     }
+    // `recordOf` takes this pattern for every name. In JSON Schema it leaves out names with a line break.
+    const ofEveryName: unknown = node.patternProperties?.[PatternStringExact];
+    if (kindOf(node) === 'Record' && ofEveryName !== undefined) {
+      delete named.patternProperties;
+      named.additionalProperties = ofEveryName;
+    }
     return mapChildren(named, convert);
   };
   return JSON.parse(JSON.stringify(convert(schema))) as JsonSchema;

@@ -28,13 +28,6 @@ test('the versions of TypeScript are those that are tested', () => {
   assert.deepEqual(text.split(', '), tested);
 });
 
-test('releases that get fixes are those of the security policy', () => {
-  const sentence = 'Only the newest minor release gets fixes';
-  assert.ok(read('SECURITY.md').includes(sentence));
-  assert.ok(page.includes(sentence));
-  assert.ok(read('SECURITY.md').includes('an answer within a week'));
-});
-
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly version?: string } | undefined>>;
 }

@@ -298,11 +298,11 @@ ${behind}
 </div>
 </div>
 
+${note}
+
 \`\`\`sh
 ${install}
 \`\`\`
-
-${note}
 
 <div class="doors">
 

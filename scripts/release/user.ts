@@ -102,7 +102,11 @@ class User {
     const [, commands = ''] = /```console\n((?:\$ npm .*\n)+)```/.exec(page) ?? [];
     const lines = commands.trim().split('\n');
     assert.ok(lines.length >= 3, 'the commands of the guide');
-    for (const line of lines) this.#npm(cwd, ...line.replace('$ npm ', '').split(' '));
+    for (const line of lines) {
+      // The registry of the rehearsal has the package.
+      const typed = line.replace('$ npm ', '').replace(/\S+\/(tandem-rpc)-[\d.]+\.tgz/, '$1');
+      this.#npm(cwd, ...typed.split(' '));
+    }
     const program = (file: string): string =>
       new RegExp(`\`\`\`ts\\n(// ${file}\\n[\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? '';
     for (const file of ['hello.ts', 'client.ts']) writeFileSync(join(cwd, file), program(file));

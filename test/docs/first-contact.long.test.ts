@@ -1,10 +1,9 @@
-/** What a newcomer types first, with npm as it is: the package comes from a registry that has it, all else from npm's own. */
+/** What a newcomer types first, with npm as it is: the package is the file that `npm pack` makes in a clone, all else comes from npm's registry. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { packedTarball } from '../cli/packed.ts';
 import { describeWith } from '../describe-with.ts';
-import { isReachable, Registry } from '../examples/registry.ts';
-import { installed, ofNewcomers } from './guide/chapters.ts';
+import { isReachable } from '../examples/registry.ts';
+import { installed, ofNewcomers, readme } from './guide/chapters.ts';
 import { compilerOptions, createEmptyProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
@@ -13,16 +12,11 @@ import { read } from './pages.ts';
 const npm = (await isReachable()) ? 'npm' : undefined;
 
 describeWith(npm, "needs npm's registry", 'first contact', () => {
-  let registry: Registry;
   let project: Project;
   before(async () => {
-    registry = await Registry.start(await packedTarball());
-    project = createEmptyProject(registry.url);
+    project = await createEmptyProject();
   });
-  after(async () => {
-    project.remove();
-    await registry.close();
-  });
+  after(() => project.remove());
 
   test('the guide, one chapter after another in one folder that was empty', async () => {
     const terminal = new Terminal(project, 'guide', false);
@@ -44,21 +38,17 @@ describeWith(npm, "needs npm's registry", 'first contact', () => {
     }
   });
 
-  test("the README's two files, in another folder", async () => {
+  test("the README's two files, in another folder, and a project that tandem init writes there", async () => {
     const terminal = new Terminal(project, 'readme', false);
     try {
-      for (const step of parseStory(read('README.md'))) await terminal.play(step);
+      for (const step of readme.project) await terminal.play(step);
+      const [, line = ''] = /`(npx tandem init .*?)`/.exec(read('README.md')) ?? [];
+      for (const typed of [line, 'cd my-service', 'npm install', 'npm test', 'npm run check']) {
+        assert.notEqual(typed, '');
+        await terminal.play({ kind: 'command', line: typed, printed: '' });
+      }
     } finally {
       await terminal.close();
-    }
-  });
-
-  test("the README's command makes a project whose tests and checks pass", async () => {
-    const [, line = ''] = /`(npx .*tandem init .*?)`/.exec(read('README.md')) ?? [];
-    const terminal = new Terminal(project, 'init', false);
-    for (const typed of [line, 'cd my-service', 'npm install', 'npm test', 'npm run check']) {
-      assert.notEqual(typed, '');
-      await terminal.play({ kind: 'command', line: typed, printed: '' });
     }
   });
 });

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { describe, it } from 'node:test';
+import { temporaryFolder } from '../codegen/compile.ts';
+import { root } from '../files.ts';
+import { readme } from './guide/chapters.ts';
 import { createProject } from './guide/project.ts';
-import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
 import { anchors, links, pages, pathOf, publicNames, read } from './pages.ts';
 
-const readme = read('README.md');
-
 describe('README.md', () => {
-  it('is short, and begins with the sentence that npm shows for both packages', () => {
-    assert.ok(readme.split('\n').length <= 110, 'at most 110 lines');
-    const [, sentence = ''] = /^# .+\n\n(.+)\n/.exec(readme) ?? [];
-    for (const manifest of ['package.json', 'packages/client/package.json']) {
-      const { description } = JSON.parse(read(manifest)) as { description: string };
-      assert.ok(description.startsWith(sentence), manifest);
-    }
+  it('serves the examples from a clone, and calls them', async (t) => {
+    const folder = temporaryFolder(t);
+    const terminal = new Terminal({ folder, env: {}, remove: () => {} }, 'own', false);
+    t.after(() => terminal.close());
+    const clone = relative(join(folder, 'own'), root);
+    await terminal.play({ kind: 'command', line: `cd ${clone}`, printed: '' });
+    for (const step of readme.clone) await terminal.play(step);
   });
 
   it('has two files that run as printed, by the packed package in an empty folder', async (t) => {
@@ -24,14 +24,12 @@ describe('README.md', () => {
     t.after(() => project.remove());
     const terminal = new Terminal(project, 'readme', false);
     t.after(() => terminal.close());
-    const steps = parseStory(readme);
-    assert.equal(steps.filter(({ kind }) => kind === 'file').length, 2);
-    for (const step of steps) await terminal.play(step);
+    assert.equal(readme.project.filter(({ kind }) => kind === 'file').length, 2);
+    for (const step of readme.project) await terminal.play(step);
   });
 
   it('names the scripts of package.json that it runs', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    assert.match(scripts.start ?? '', /serve examples\/procedures\.ts --http-path \/api$/);
     const run = [
       ...pages
         // Its scripts are those of the project that `tandem init` writes.
@@ -68,14 +66,4 @@ describe('the pages', () => {
       }
     });
   }
-
-  it('have the sections that the code and the tests name', () => {
-    const named = {
-      'docs/protocol.md': ['POST /rpc', 'GET /rpc', 'Envelope', 'Batch', 'Errors'],
-      'docs/architecture.md': ['Placement'],
-    };
-    for (const [page, sections] of Object.entries(named)) {
-      for (const section of sections) assert.ok(read(page).includes(`\n## ${section}\n`), section);
-    }
-  });
 });

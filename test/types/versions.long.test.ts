@@ -16,9 +16,8 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { installPacked } from '../cli/packed.ts';
 import { type Compiler, compilers, resolutions } from '../compilers.ts';
+import { readme } from '../docs/guide/chapters.ts';
 import { compilerOptions } from '../docs/guide/project.ts';
-import { parseStory } from '../docs/guide/story.ts';
-import { read } from '../docs/pages.ts';
 import { root } from '../files.ts';
 
 /** What a careful project sets, and the declarations of its libraries checked too. */
@@ -114,7 +113,7 @@ describe('programs of users', { concurrency: 2 }, () => {
     before(() => {
       folder = join(project, 'first');
       cpSync(join(root, 'templates/basic'), folder, { recursive: true });
-      const files = parseStory(read('README.md')).filter((step) => step.kind === 'file');
+      const files = readme.project.filter((step) => step.kind === 'file');
       assert.equal(files.length, 2);
       mkdirSync(join(folder, 'readme'));
       for (const { name, text } of files) writeFileSync(join(folder, 'readme', name), text);

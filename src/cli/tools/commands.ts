@@ -238,7 +238,7 @@ export function addInit(program: Command, version: string): void {
     .action(async (folder: string, flags: { readonly add?: true }) => {
       if (flags.add) {
         throw new StartupError(
-          'tandem init --add is gone: run npm install tandem-rpc, and see "In a project that exists" of docs/codegen.md',
+          'tandem init --add is gone: "In a project that exists" of docs/codegen.md has the lines to type',
         );
       }
       const { init } = await import('./init.ts');

@@ -31,6 +31,11 @@ export const ofNewcomers: readonly string[] = [
   'docs/guide/deploy.md',
 ];
 
+const [inClone = '', inProject = ''] = read('README.md').split(/^(?=## Get the package$)/m);
+
+/** What README.md has typed in a clone, and in an empty folder beside it. */
+export const readme = { clone: parseStory(inClone), project: parseStory(inProject) };
+
 /** What pages install for a service that runs, each once: `sharp`, `@nats-io/transport-node@3.3.1`. */
 export function installed(pages: readonly string[] = chapters): string[] {
   const words = pages

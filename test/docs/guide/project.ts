@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { installPacked } from '../../cli/packed.ts';
+import { basename, join } from 'node:path';
+import { installPacked, packedTarball } from '../../cli/packed.ts';
 import { root } from '../../files.ts';
 
 /** The options of the project that `tandem init` writes, for the files of all pages. */
@@ -69,15 +69,15 @@ export async function createProject(): Promise<Project> {
   return { folder, env, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** An empty folder, npm as it is, and a registry. */
-export function createEmptyProject(registry: string): Project {
+/** An empty folder with the package's tarball where a clone beside a page's folder has it, and npm as it is. */
+export async function createEmptyProject(): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tandem-newcomer-'));
+  const tarball = await packedTarball();
+  mkdirSync(join(folder, 'tandem-rpc'));
+  copyFileSync(tarball, join(folder, 'tandem-rpc', basename(tarball)));
   const env = {
     PATH: path,
-    npm_config_registry: registry,
     npm_config_audit: 'false',
-    // The answer of a reader whom npx asks whether it may install the package.
-    npm_config_yes: 'true',
     // What npm warns of beside the output, its own newer version say, is another one each month.
     npm_config_loglevel: 'error',
   };

@@ -73,39 +73,47 @@ test('callers of inline procedures with large params take turns', async (t) => {
   await Promise.all(greedy.map(({ reply }) => reply));
 });
 
-test('large results of inline calls that end at the same time are written in turns', async (t) => {
-  const router = new Router();
-  let started = 0;
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
+for (const [what, maxReplyBytes] of [
+  ['', undefined],
+  [', refused for their size too', 1_000_000],
+] as const) {
+  test(`large results of inline calls that end at the same time are written in turns${what}`, async (t) => {
+    const router = new Router();
+    let started = 0;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const text = 'x'.repeat(1_200_000);
+    const written = new Set<object>();
+    const large = () => ({
+      get text(): string {
+        written.add(this);
+        return text;
+      },
+    });
+    const params = Type.Object({ waits: Type.Boolean() });
+    router.rpc({ name: 'large', params, placement: 'inline' }, async ({ waits }) => {
+      started++;
+      if (waits) await released;
+      return large();
+    });
+    const { dispatcher } = await TestService.start(t, {
+      router,
+      ...(maxReplyBytes && { maxReplyBytes }),
+    });
+    const send = (waits: boolean) =>
+      dispatcher.dispatch({ jsonrpc: '2.0', id: 1, method: 'large', params: { waits } });
+    await send(false);
+    const replies = Array.from({ length: 4 }, () => send(true));
+    await until(() => started === 5);
+    release();
+    await turn();
+    assert.ok(written.size <= 2, `${written.size - 1} in one turn`);
+    await Promise.all(replies);
+    assert.equal(written.size, 5);
   });
-  const text = 'x'.repeat(1_200_000);
-  const written = new Set<object>();
-  const large = () => ({
-    get text(): string {
-      written.add(this);
-      return text;
-    },
-  });
-  const params = Type.Object({ waits: Type.Boolean() });
-  router.rpc({ name: 'large', params, placement: 'inline' }, async ({ waits }) => {
-    started++;
-    if (waits) await released;
-    return large();
-  });
-  const { dispatcher } = await TestService.start(t, { router });
-  const send = (waits: boolean) =>
-    dispatcher.dispatch({ jsonrpc: '2.0', id: 1, method: 'large', params: { waits } });
-  await send(false);
-  const replies = Array.from({ length: 4 }, () => send(true));
-  await until(() => started === 5);
-  release();
-  await turn();
-  assert.ok(written.size <= 2, `${written.size - 1} in one turn`);
-  await Promise.all(replies);
-  assert.equal(written.size, 5);
-});
+}
 
 test('a batch that is not small waits for its turn as one call does', async (t) => {
   const { dispatcher, ran, bodyOf, send } = await start(t);

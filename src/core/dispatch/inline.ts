@@ -174,7 +174,7 @@ export class InlineExecutor implements Executor {
   readonly #scopes = new WeakMap<LazyContext, RequestScope>();
   /** Calls of batch procedures that gather, by procedure. */
   readonly #gatherers = new Map<string, BatchGatherer>();
-  /** Characters of the last result. */
+  /** Characters of the last result, at least. */
   #lastResult = 0;
 
   /**
@@ -365,8 +365,15 @@ export class InlineExecutor implements Executor {
         ? this.#ending.refuse(call, opening.refusal, runUs, waitUs, busyUs)
         : this.#ending.pass(call, opening.reply, 0, runUs, waitUs, busyUs);
     }
-    if (sink === undefined) this.#lastResult = outcome.bytes?.byteLength ?? outcome.text.length;
+    if (sink === undefined) this.#note(outcome);
     return this.#ending.finish(call, outcome, runUs, waitUs, busyUs, together);
+  }
+
+  /** A result that was refused for its size was made all the same. Of other errors nothing is learned. */
+  #note(outcome: Outcome): void {
+    if (outcome.ok) this.#lastResult = outcome.bytes?.byteLength ?? outcome.text.length;
+    else if (outcome.code === ErrorCode.LimitExceeded)
+      this.#lastResult = this.#host.options.maxReplyBytes;
   }
 
   /** How long it ran, microseconds. */

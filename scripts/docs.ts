@@ -11,7 +11,7 @@ import {
   flagText,
   groups,
   type Option,
-  variablesOf,
+  variableOf,
 } from '../src/core/config/option.ts';
 import { table } from '../src/core/config/table.ts';
 
@@ -40,7 +40,7 @@ function row([name, option]: [string, Option<unknown>]): string {
   const cells = [
     code(name),
     flagCell(name, option),
-    variablesOf(name, option).map(code).join(' '),
+    code(variableOf(name, option)),
     cell(defaultText(option)),
     cell(`${option.about}. Why: ${option.reason}.`),
   ];

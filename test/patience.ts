@@ -12,5 +12,5 @@ export const patience = {
 export const patienceVariables = {
   TANDEM_MAX_QUEUE_MS: String(patience.maxQueueMs),
   TANDEM_START_TIMEOUT: String(patience.startTimeoutMs),
-  TANDEM_TIMEOUT_MS: String(patience.timeoutMs),
+  TANDEM_TIMEOUT: String(patience.timeoutMs),
 } as const;

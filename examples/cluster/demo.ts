@@ -43,7 +43,7 @@ async function start(what: string, args: readonly string[], version = '1'): Prom
 const module = fileURLToPath(new URL('./procedures.ts', import.meta.url));
 
 function member(name: string, version: string): Promise<Tandem> {
-  const options = ['--no-http', '--workers', '1', '--nice', '0'];
+  const options = ['--port', '0', '--workers', '1', '--nice', '0'];
   const isVersion = ['--service-version', `${version}.0.0`];
   return start(
     `member ${name}, version ${version}`,

@@ -254,7 +254,7 @@ class User {
     args: readonly string[],
     use: (url: string, transport: string, log: string) => void | Promise<void>,
   ): Promise<void> {
-    const env = { ...this.#env, TANDEM_PORT: '0' };
+    const env = { ...this.#env, PORT: '0' };
     // In a group of its own: npm does not pass a signal on to what its scripts started.
     const child = spawn('npm', args, {
       cwd,

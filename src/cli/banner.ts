@@ -15,7 +15,7 @@ import { fitted, resultText } from './output.ts';
 /** What the banner asks of a server that listens. */
 export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 
-/** What the banner says of the process. `url` is empty if nobody calls over HTTP. */
+/** What the banner says of the process. */
 export interface BannerFacts
   extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
     Pick<Config, 'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups'> {
@@ -228,11 +228,7 @@ export function banner(app: Served, facts: BannerFacts): string {
   const used = new Set(router.list().map((name) => router.get(name)?.group));
   const groups = Object.entries(facts.groups).filter(([group]) => used.has(group));
   const crew = `${crewText(facts, Object.fromEntries(groups))}, on ${coresText(facts.cores)}`;
-  const lines = [
-    url === ''
-      ? `tandem ${version} serves ${service.join(', ')} over NATS (no HTTP, ${crew})`
-      : `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`,
-  ];
+  const lines = [`tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`];
   if (mcpUrl !== undefined) lines.push(`  agents (MCP) connect to ${reachable(mcpUrl)}`);
   for (const [name, group] of groups) {
     const { workerMemoryMb } = group;
@@ -241,23 +237,20 @@ export function banner(app: Served, facts: BannerFacts): string {
   }
   const gateway = [`  calls go to the members of ${service.join(', ')}`];
   lines.push('', ...(facts.hasModules ? procedureRows(app) : gateway), '');
-  if (url !== '') {
-    const call = exampleCall(router);
-    const plain = plainHttp && plainExample(router, plainHttp, reachable(url));
-    lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
-    if (plain?.curl !== undefined) lines.push(`  ${plain.curl}`);
-    const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
-    if (authenticates || (call !== undefined && asksWho(router, call.method))) {
-      // Only the hook's author knows what the hook looks at.
-      lines.push(
-        `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
-      );
-    }
-    if (plain?.link !== undefined) lines.push(`As plain HTTP: ${plain.link}`);
-    if (consoleUrl !== undefined) lines.push(`Or in a browser: ${reachable(consoleUrl)}`);
-    lines.push('');
+  const call = exampleCall(router);
+  const plain = plainHttp && plainExample(router, plainHttp, reachable(url));
+  lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
+  if (plain?.curl !== undefined) lines.push(`  ${plain.curl}`);
+  const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
+  if (authenticates || (call !== undefined && asksWho(router, call.method))) {
+    // Only the hook's author knows what the hook looks at.
+    lines.push(
+      `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
+    );
   }
-  return [...lines, ''].join('\n');
+  if (plain?.link !== undefined) lines.push(`As plain HTTP: ${plain.link}`);
+  if (consoleUrl !== undefined) lines.push(`Or in a browser: ${reachable(consoleUrl)}`);
+  return [...lines, '', ''].join('\n');
 }
 
 export interface ExampleCall {

@@ -12,7 +12,7 @@ import {
   defaultText,
   flagOf,
   flagText,
-  variablesOf,
+  variableOf,
 } from '../core/config/option.ts';
 import { table } from '../core/config/table.ts';
 
@@ -27,8 +27,7 @@ function describe(name: string, option: ConfigOption<unknown>, negated: boolean)
     isSwitch && 'value' in fallback
       ? `${fallback.value === true ? 'on' : 'off'} by default`
       : `default: ${defaultText(option)}`;
-  const variables = variablesOf(name, option).join(', ');
-  return `${what}\n[${standing}; env: ${variables}]\nWhy: ${reason}`;
+  return `${what}\n[${standing}; env: ${variableOf(name, option)}]\nWhy: ${reason}`;
 }
 
 /** Of the options that have one line: `-H, --header <header>`. */

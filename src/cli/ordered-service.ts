@@ -1,6 +1,6 @@
 import { messageOf } from '../core/base/message-of.ts';
 import type { Config } from '../core/config/config.ts';
-import { createLog, type Log, type LogLevel } from '../core/observe/log.ts';
+import { createLog, type Log, type LogLevel, maxLogBytesPerSecond } from '../core/observe/log.ts';
 import { residentMemory } from '../core/observe/process-gauges.ts';
 import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
 import { RpcApp } from '../server/app/app.ts';
@@ -57,7 +57,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   const { of, isFirst, modules, config, version } = order;
   const log = createLog({
     level: config.logLevel,
-    maxBytesPerSecond: config.maxLogBytesPerSecond / of,
+    maxBytesPerSecond: maxLogBytesPerSecond / of,
     ...(of > 1 && { base: { process: order.number } }),
   });
   log.open();

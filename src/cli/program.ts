@@ -103,8 +103,8 @@ export async function runCli(argv: readonly string[]): Promise<void> {
 // The code of a command is loaded when the command runs: help and version need none of it.
 
 const serveFooter = `
-A flag wins over its environment variable, the first variable named over the next. Durations take a unit
-(500ms, 30s, 5m), sizes too (512kb, 10mb). A switch has both forms: --strict and --no-strict.
+A flag wins over its environment variable. Durations take a unit (500ms, 30s, 5m), sizes too (512kb, 10mb). A
+switch has both forms: --strict and --no-strict.
 
 The modules are JavaScript or TypeScript files; each exports a Router, as default or as "router".
 
@@ -170,25 +170,18 @@ const otherGroups = new Set<string>(['Network', 'Processes']);
 /** Options of other groups that mean nothing here: there is one client, on streams, and no page of figures. */
 const others = new Set<OptionName>([
   'bodyTimeoutMs',
-  'writeTimeoutMs',
   'keepAliveTimeoutMs',
   'streamPingMs',
-  'socketIdleMs',
   'maxReplyMemory',
   'maxConnections',
   'maxStreamsPerConnection',
   'maxInFlightPerCaller',
-  'maxHeaders',
-  'maxHeaderBytes',
   'rateLimit',
   'mcp',
-  'mcpPath',
   'mcpAuthorizationServers',
-  'mcpResource',
   'mcpScopes',
   'httpPath',
   'httpProcedures',
-  'httpName',
   'httpAuth',
   'publicUrl',
   'strict',
@@ -197,7 +190,6 @@ const others = new Set<OptionName>([
   'metrics',
   'metricsPort',
   'tracing',
-  'http',
 ]);
 
 /** The options of `tandem mcp`. */

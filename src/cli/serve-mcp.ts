@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { maxCallsPerConnection } from '../core/base/overloads.ts';
 import { StartupError } from '../core/base/startup-error.ts';
 import { isDoneWithin } from '../core/base/timer.ts';
 import { type FlagValues, optionsFromFlags, resolveConfig } from '../core/config/config.ts';
@@ -32,13 +33,12 @@ export async function serveMcp(
     metrics: false,
     hooks: '',
     mcpAuthorizationServers: [],
-    mcpResource: '',
     mcpScopes: [],
   } as const;
   const config = resolveConfig({ ...optionsFromFlags(flags), ...own }, env);
   makeOutputLossy([process.stderr]);
   const output = takeStdout();
-  const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
+  const log = createLog({ level: config.logLevel });
   log.open();
   surviveFaults(log, async () => {});
   const dispatcher = new Dispatcher({ modules, log, ...config });
@@ -51,7 +51,7 @@ export async function serveMcp(
     server,
     authText,
     maxBodyBytes: config.maxBodyBytes,
-    maxCalls: config.maxCallsPerConnection,
+    maxCalls: maxCallsPerConnection,
   });
   const { shutdownGraceMs } = config;
   const end = async (): Promise<number> => {

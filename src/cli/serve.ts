@@ -20,7 +20,7 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
     throw new StartupError('a gateway needs the servers of NATS: --nats nats://host:4222');
   }
   makeOutputLossy();
-  const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
+  const log = createLog({ level: config.logLevel });
   log.open();
   for (const { name, meant } of misspeltVariables(process.env)) {
     log.warn(

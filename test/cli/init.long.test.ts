@@ -134,7 +134,7 @@ describe('tandem init, from the packed package', () => {
       });
       return ((await response.json()) as { error: { code: number; data?: unknown } }).error;
     };
-    const env = { TANDEM_PORT: '0', TANDEM_WORKERS: '1' };
+    const env = { PORT: '0', TANDEM_WORKERS: '1' };
     const run = (script: string) => {
       // In a group of its own: npm does not pass a signal on to what its scripts started.
       const args = ['run', '--silent', '--offline', script];

@@ -236,7 +236,7 @@ test('the options of tandem mcp are those of serve that mean something there', a
     mcp.filter((flag) => !serve.includes(flag)),
     [],
   );
-  for (const flag of ['workers', 'timeout', 'max-body', 'mcp-tools', 'mcp-name', 'log-level']) {
+  for (const flag of ['workers', 'timeout', 'max-body', 'mcp-tools', 'log-level']) {
     assert.ok(mcp.includes(`--${flag}`), flag);
   }
   for (const flag of [
@@ -244,11 +244,10 @@ test('the options of tandem mcp are those of serve that mean something there', a
     'tls-key',
     'processes',
     'mcp',
-    'mcp-path',
     'metrics-port',
     'hooks',
-    'no-http',
-    'max-headers',
+    'http-path',
+    'max-connections',
   ]) {
     assert.ok(serve.includes(`--${flag}`), flag);
     assert.ok(!mcp.includes(`--${flag}`), flag);

@@ -31,18 +31,14 @@ describe('defaults', () => {
       tlsCert: '',
       hooks: '',
       forwardHeaders: [],
-      health: true,
       processes: 1,
       supervisor: true,
       adminSocket: '',
       heapDir: '',
-      maxZombies: 8,
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,
       spareWorkers: 1,
       groups: {},
-      maxOrphansPerWorker: 4096,
-      maxCallsPerWorker: 0,
       maxWorkerMemory: 0,
       workerMemoryMb: 0,
       niceIncrement: 10,
@@ -50,17 +46,12 @@ describe('defaults', () => {
       maxRequestMs: 60_000,
       maxQueueMs: 5000,
       bodyTimeoutMs: 10_000,
-      writeTimeoutMs: 10_000,
       keepAliveTimeoutMs: 75_000,
       webSocket: true,
       streamPingMs: 15_000,
-      socketIdleMs: 60_000,
-      maxCallsPerConnection: 1000,
       maxStreamsPerConnection: 100,
       maxStreams: 10_000,
       maxStreamMs: 0,
-      maxHeaderBytes: 16_384,
-      maxHeaders: 96,
       maxInFlight: 20_000,
       watch: false,
       codegen: '',
@@ -82,17 +73,12 @@ describe('defaults', () => {
       fairBy: 'auto',
       strict: false,
       console: true,
-      consoleActions: false,
       mcp: false,
-      mcpPath: '/mcp',
       mcpTools: [],
-      mcpName: 'tandem-rpc',
       mcpAuthorizationServers: [],
-      mcpResource: '',
       mcpScopes: [],
       httpPath: '',
       httpProcedures: [],
-      httpName: 'tandem-rpc',
       httpAuth: 'bearer',
       publicUrl: '',
       introspection: true,
@@ -103,14 +89,12 @@ describe('defaults', () => {
       natsCa: '',
       natsCert: '',
       natsKey: '',
-      http: true,
       service: ['tandem'],
       serviceVersion: '0.0.0',
       natsTrustAuth: false,
       natsEndpoints: true,
       natsReplyPrefixes: [],
       logLevel: 'info',
-      maxLogBytesPerSecond: 1_048_576,
       accessLog: false,
       slowCallMs: 0,
       metrics: true,
@@ -209,9 +193,8 @@ describe('servers of NATS', () => {
     assert.deepEqual(configOf({ nats: 'h:1' }).nats, ['h:1']);
   });
 
-  it('are needed where HTTP is off, and their other options fit together', () => {
+  it('have options that fit together', () => {
     const wrong = [
-      [{ http: false }, /^option http: without HTTP nobody could call/],
       [{ natsCert: 'c' }, /^option natsCert needs natsKey beside it/],
       [{ natsCreds: 'c', natsNkey: 'n' }, /^options natsCreds and natsNkey: /],
     ] as const;
@@ -220,7 +203,6 @@ describe('servers of NATS', () => {
         refusal(() => configOf(options)),
         message,
       );
-    assert.equal(configOf({ http: false, nats: 'h' }).http, false);
   });
 });
 
@@ -279,7 +261,11 @@ describe('options that contradict each other', () => {
       refusal(() => configOf({ path: '/healthz' })),
       /^option path: \/healthz/,
     );
-    assert.equal(configOf({ path: '/healthz', health: false }).path, '/healthz');
+    assert.match(
+      refusal(() => configOf({ path: '/mcp', mcp: true })),
+      /^option path: \/mcp is where agents post to/,
+    );
+    assert.equal(configOf({ path: '/mcp' }).path, '/mcp');
     assert.match(
       refusal(() => configOf({ fairBy: 'header:x-tenant' })),
       /^option fairBy \(header:x-tenant\) needs trustedProxies/,
@@ -317,12 +303,7 @@ describe('docs/reference/options.md', () => {
 
 describe('groups of workers', () => {
   const own = { workers: 3, spareWorkers: 2, workerMemoryMb: 64, maxQueue: 7 };
-  const rest = {
-    maxCallsPerWorker: 0,
-    maxWorkerMemory: 0,
-    maxOrphansPerWorker: 4096,
-    maxQueueMs: 5000,
-  };
+  const rest = { maxWorkerMemory: 0, maxQueueMs: 5000 };
 
   it('have one worker where they do not say, and all else from the service', () => {
     const { groups } = configOf({

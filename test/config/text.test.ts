@@ -10,16 +10,16 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../../src/core/config/config.ts';
-import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
+import { flagOf, type Option, variableOf } from '../../src/core/config/option.ts';
 import { packageVersion, table } from '../../src/core/config/table.ts';
 import { root } from '../files.ts';
 import { refusal } from './refusal.ts';
 
 describe('sources', () => {
-  it('rank: given, then TANDEM_ variable, then PORT, then default', () => {
+  it('rank: given, then the variable, then the default', () => {
+    assert.equal(resolveConfig({}, {}).port, 8000);
     assert.equal(resolveConfig({}, { PORT: '1' }).port, 1);
-    assert.equal(resolveConfig({}, { PORT: '1', TANDEM_PORT: '2' }).port, 2);
-    assert.equal(resolveConfig({ port: 3 }, { PORT: '1', TANDEM_PORT: '2' }).port, 3);
+    assert.equal(resolveConfig({ port: 3 }, { PORT: '1' }).port, 3);
   });
 
   it('do not include the process environment unless it is passed', () => {
@@ -31,19 +31,21 @@ describe('sources', () => {
     }
   });
 
-  it('know a variable by the name of the option and by that of the flag', () => {
+  it('have one variable for an option: TANDEM_ and its flag, and PORT', () => {
     assert.equal(resolveConfig({}, { TANDEM_TIMEOUT: '2s' }).timeoutMs, 2000);
-    const both = { TANDEM_TIMEOUT: '2s', TANDEM_TIMEOUT_MS: '700' };
-    assert.equal(resolveConfig({}, both).timeoutMs, 700);
+    const others = { TANDEM_TIMEOUT_MS: '700', TANDEM_PORT: '1' };
+    assert.deepEqual(resolveConfig({}, others), resolveConfig({}, {}));
   });
 
   it('count an empty variable as not set', () => {
-    assert.equal(resolveConfig({}, { TANDEM_PORT: '', PORT: ' ' }).port, 8000);
+    assert.equal(resolveConfig({}, { TANDEM_WORKERS: '', PORT: ' ' }).port, 8000);
   });
 
   it('have a variable for every option', () => {
     for (const name of optionNames) {
-      const variable = `TANDEM_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+      const flag = flagOf(name, table[name] as Option<unknown>);
+      const variable =
+        name === 'port' ? 'PORT' : `TANDEM_${flag.toUpperCase().replaceAll('-', '_')}`;
       // No option takes this text, so each refusal proves that the variable was read.
       const message = refusal(() => resolveConfig({}, { [variable]: ' \u0001 ' }));
       assert.ok(message.startsWith(`${variable}: expected `), message);
@@ -67,17 +69,15 @@ describe('text of flags and variables', () => {
       { mcpAuthorizationServers: ['https://a.example', 'https://b.example/t/', 'http://c:81'] },
     ],
     [{ mcpAuthorizationServers: ['none'] }, { mcpAuthorizationServers: [] }],
-    [{ mcpResource: 'https://a.example/mcp' }, { mcpResource: 'https://a.example/mcp' }],
-    [{ mcpResource: 'none' }, { mcpResource: '' }],
     [{ mcpScopes: ['notes:read, notes:write'] }, { mcpScopes: ['notes:read', 'notes:write'] }],
     [{ workerMemoryMb: '0' }, { workerMemoryMb: 0 }],
     [
-      { strict: true, health: false },
-      { strict: true, health: false },
+      { strict: true, metrics: false },
+      { strict: true, metrics: false },
     ],
     [
-      { strict: 'on', health: '0' },
-      { strict: true, health: false },
+      { strict: 'on', metrics: '0' },
+      { strict: true, metrics: false },
     ],
     [{ corsOrigin: '*' }, { corsOrigin: '*' }],
     [{ corsOrigin: 'none' }, { corsOrigin: [] }],
@@ -179,7 +179,7 @@ describe('a wrong value', () => {
         const message = refusal(() => optionsFromFlags({ [name]: text }));
         assert.ok(message.startsWith(`${flag}: expected ${option.kind.allowed}, got "`), message);
       }
-      const [variable = ''] = variablesOf(name, option);
+      const variable = variableOf(name, option);
       assert.match(
         refusal(() => resolveConfig({}, { [variable]: ',' })),
         /: expected .+, got ","$/,
@@ -192,10 +192,6 @@ describe('a wrong value', () => {
     assert.equal(
       refusal(() => optionsFromFlags({ port: 'x' })),
       `--port: ${allowed} "x"`,
-    );
-    assert.equal(
-      refusal(() => resolveConfig({}, { TANDEM_PORT: 'x' })),
-      `TANDEM_PORT: ${allowed} "x"`,
     );
     assert.equal(
       refusal(() => resolveConfig({}, { PORT: 'x' })),
@@ -226,14 +222,19 @@ describe('names', () => {
       TANDEM_PROT: '1',
       TANDEM_WORKER: '2',
       TANDEM_DEBUG: '1',
+      TANDEM_MAX_BODY: '1mb',
+      // By the names of the options.
       TANDEM_PORT: '8000',
+      TANDEM_MAX_BODY_BYTES: '1mb',
       // What Kubernetes sets for a service that is called tandem.
       TANDEM_SERVICE_HOST: '10.0.0.1',
       TANDEM_PORT_8000_TCP_ADDR: '10.0.0.1',
     };
     assert.deepEqual(misspeltVariables(env), [
-      { name: 'TANDEM_PROT', meant: 'TANDEM_PORT' },
+      { name: 'TANDEM_PROT', meant: 'PORT' },
       { name: 'TANDEM_WORKER', meant: 'TANDEM_WORKERS' },
+      { name: 'TANDEM_PORT', meant: 'PORT' },
+      { name: 'TANDEM_MAX_BODY_BYTES', meant: 'TANDEM_MAX_BODY' },
     ]);
   });
 });

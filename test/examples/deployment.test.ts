@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { misspeltVariables, resolveConfig } from '../../src/core/config/config.ts';
-import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
+import { flagOf, type Option, variableOf } from '../../src/core/config/option.ts';
 import { table } from '../../src/core/config/table.ts';
 import { read as page } from '../docs/pages.ts';
 import { root } from '../files.ts';
@@ -32,7 +32,7 @@ function flagsOf(line: readonly string[]): string[] {
 
 describe('the files for containers', () => {
   test('name variables that there are, with values that are allowed', () => {
-    const known = options.flatMap(([name, option]) => variablesOf(name, option));
+    const known = options.map(([name, option]) => variableOf(name, option));
     for (const given of [env, wholeEnvironment('gateway'), wholeEnvironment('member')]) {
       const own = Object.keys(given).filter((name) => name.startsWith('TANDEM_'));
       assert.deepEqual(
@@ -105,7 +105,7 @@ describe("the recipe's Deployment of Kubernetes", () => {
   );
 
   test('has variables that there are, and their ports', () => {
-    const known = options.flatMap(([name, option]) => variablesOf(name, option));
+    const known = options.map(([name, option]) => variableOf(name, option));
     for (const { name } of container.env) assert.ok(known.includes(name), name);
     assert.deepEqual(
       container.ports.map(({ containerPort }) => containerPort),

@@ -59,7 +59,7 @@ export class BuiltImage {
         ...this.says.env,
         ...patienceVariables,
         PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
-        TANDEM_PORT: '0',
+        PORT: '0',
         TANDEM_METRICS_PORT: '0',
         ...variables,
       },

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { misspeltVariables, resolveConfig } from '../../src/core/config/config.ts';
-import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
+import { flagOf, type Option, variableOf } from '../../src/core/config/option.ts';
 import { table } from '../../src/core/config/table.ts';
 import { environmentIn, manifestsIn, podOf } from './manifests.ts';
 
 const options = Object.entries(table) as [string, Option<unknown>][];
-const variables = options.flatMap(([name, option]) => variablesOf(name, option));
+const variables = options.map(([name, option]) => variableOf(name, option));
 const flags = options.flatMap(([name, option]) => [
   `--${flagOf(name, option)}`,
   `--no-${flagOf(name, option)}`,

@@ -134,7 +134,7 @@ describeWith(findNatsServer(), needs, 'the manifests, played', (program) => {
       ...given,
       TANDEM_NATS: String(given.TANDEM_NATS).replace('nats:4222', `127.0.0.1:${server.port}`),
       TANDEM_METRICS_PORT: '0',
-      TANDEM_PORT: '0',
+      PORT: '0',
     };
     const args = container.args.slice(1).map((word) => {
       return word === './procedures.js' ? fixture('observe/monitored.ts') : word;

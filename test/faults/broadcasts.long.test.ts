@@ -32,7 +32,11 @@ export const broadcasts = {
   },
   report: (_params, { group }) => ({ last, group }),
 };
-const busy = () => { for (const end = Date.now() + 5; Date.now() < end; ); };
+const kept = [];
+const busy = () => {
+  kept.push(new Uint8Array(16 * 1024 ** 2));
+  for (const end = Date.now() + 5; Date.now() < end; );
+};
 router.rpc({ name: 'worker.busy', placement: 'worker' }, busy);
 router.rpc({ name: 'worker.die', placement: 'worker' }, () => process.reallyExit(1));
 router.rpc({ name: 'heavy.busy', group: 'heavy' }, busy);
@@ -90,7 +94,8 @@ class Played {
   constructor(t: TestContext) {
     const crew = { workers: 2, spareWorkers: 1 };
     // Workers grow old, too.
-    const options = { ...crew, maxCallsPerWorker: 12, groups: { heavy: { ...crew, workers: 1 } } };
+    const old = { maxWorkerMemory: 100 * 1024 ** 2 };
+    const options = { ...crew, ...old, groups: { heavy: { ...crew, workers: 1 } } };
     this.served = new EditedModule(t, options, code);
   }
 

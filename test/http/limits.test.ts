@@ -35,7 +35,15 @@ type Given = Omit<AppOptions, 'modules'>;
 
 interface Limit {
   /** What is bounded: an option, or what the protocol fixes. */
-  readonly of: keyof ConfigOptions | 'id' | 'method' | 'members' | 'pattern' | 'format';
+  readonly of:
+    | keyof ConfigOptions
+    | 'headers'
+    | 'calls of a WebSocket'
+    | 'id'
+    | 'method'
+    | 'members'
+    | 'pattern'
+    | 'format';
   readonly what: string;
   run(
     start: (options: Given) => Promise<Served>,
@@ -45,14 +53,7 @@ interface Limit {
 }
 
 /** Beside those of the group Limits: those that the page keeps with their own kind. */
-const elsewhere = [
-  'allowedHosts',
-  'bodyTimeoutMs',
-  'writeTimeoutMs',
-  'maxQueueMs',
-  'maxRequestMs',
-  'timeoutMs',
-];
+const elsewhere = ['allowedHosts', 'bodyTimeoutMs', 'maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 /** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 
@@ -364,24 +365,24 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'maxHeaderBytes',
-    what: '431',
+    of: 'headers',
+    what: '431 above 16 KiB',
     async run(start) {
-      const { client } = await start({ router: router().router, maxHeaderBytes: 1024 });
+      const { client } = await start({ router: router().router });
       const sized = (bytes: number) => {
         const bare = post(rpc('text'), { 'x-a': '' });
         const head = bare.indexOf('\r\n\r\n') + 2 - (bare.indexOf('\r\n') + 2);
         return post(rpc('text'), { 'x-a': 'a'.repeat(bytes - head) });
       };
       const one = client();
-      assert.equal((await one.ask(sized(1024))).status, 200);
-      assert.equal((await one.ask(sized(1025))).status, 431);
-      assert.equal((await one.ask(sized(1024))).status, 200);
+      assert.equal((await one.ask(sized(16_384))).status, 200);
+      assert.equal((await one.ask(sized(16_385))).status, 431);
+      assert.equal((await one.ask(sized(16_384))).status, 200);
     },
   },
   {
-    of: 'maxHeaderBytes',
-    what: 'long headers may come in pieces',
+    of: 'headers',
+    what: 'long ones may come in pieces',
     async run(start) {
       const { client } = await start({ router: router().router });
       const one = client();
@@ -394,19 +395,19 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'maxHeaders',
-    what: '431',
+    of: 'headers',
+    what: '431 for more than 96',
     async run(start) {
-      const { client } = await start({ router: router().router, maxHeaders: 10 });
+      const { client } = await start({ router: router().router });
       const counted = (count: number) =>
         post(
           rpc('text'),
           Object.fromEntries(Array.from({ length: count - 3 }, (_, i) => [`x-${i}`, 'a'])),
         );
       const one = client();
-      assert.equal((await one.ask(counted(10))).status, 200);
-      assert.equal((await one.ask(counted(11))).status, 431);
-      const lines = Array.from({ length: 10 }, (_, i) => `x-${i}: a`);
+      assert.equal((await one.ask(counted(96))).status, 200);
+      assert.equal((await one.ask(counted(97))).status, 431);
+      const lines = Array.from({ length: 96 }, (_, i) => `x-${i}: a`);
       assert.equal((await one.ask(request('GET', '/rpc', lines.slice(1)))).status, 200);
       assert.equal((await one.ask(request('GET', '/rpc', lines))).status, 431);
     },
@@ -528,29 +529,29 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'maxCallsPerConnection',
+    of: 'calls of a WebSocket',
     what: '-32000 with its id and retryAfterMs, other connections go on',
     async run(start) {
       const { router: given, waiting, ran } = router();
-      const { client } = await start({ router: given, maxCallsPerConnection: 2 });
+      const { client } = await start({ router: given });
       const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
-      await one.send(rpc('wait', {}, 'first'));
-      await one.send(rpc('wait', {}, 'second'));
-      const { id, error } = JSON.parse(await one.ask(rpc('text', {}, 'third')));
+      const ids = Array.from({ length: 1000 }, (_, i) => `${i}`);
+      for (const id of ids) await one.send(rpc('wait', {}, id));
+      const { id, error } = JSON.parse(await one.ask(rpc('text', {}, 'last')));
       const data = {
         reason: 'connection',
         limit: 'maxCallsPerConnection',
         retryAfterMs: 1000,
         retry: true,
       };
-      assert.deepEqual([id, error.code, error.data], ['third', -32000, data]);
-      assert.deepEqual(ran, ['first', 'second']);
+      assert.deepEqual([id, error.code, error.data], ['last', -32000, data]);
+      assert.deepEqual(ran, ids);
       assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
       waiting[0]?.();
-      assert.equal(JSON.parse(await one.receive()).id, 'first');
+      assert.equal(JSON.parse(await one.receive()).id, '0');
       assert.equal(JSON.parse(await one.ask(rpc('text'))).result, '');
-      waiting[1]?.();
-      assert.equal(JSON.parse(await one.receive()).id, 'second');
+      for (const release of waiting) release();
+      for (const id of ids.slice(1)) assert.equal(JSON.parse(await one.receive()).id, id);
     },
   },
   {
@@ -646,7 +647,7 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'writeTimeoutMs',
+    of: 'bodyTimeoutMs',
     what: 'who does not read is cut, with 1 s more for each 64 KiB',
     async run(start, t) {
       const length = neverHeldLocally;
@@ -659,7 +660,7 @@ const limits: readonly Limit[] = [
           router: router().router,
           socket: socketPath(),
           maxReplyBytes: 2 * length,
-          writeTimeoutMs: 5000,
+          bodyTimeoutMs: 5000,
         });
         t.mock.timers.enable({ apis: ['setTimeout'] });
         const one = client();

@@ -11,6 +11,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
+import { maxCallsPerConnection } from '../../src/core/base/overloads.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { needs } from '../servers.ts';
 import { turns } from '../turns.ts';
@@ -79,15 +80,15 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('of a message that the service can not take, or fails under, is an error; of a wrong one it is none', async (t) => {
-      const { client, service } = await start(t, { maxCallsPerConnection: 1, warn: () => {} });
+      const { client, service } = await start(t, { warn: () => {} });
       const socket = await RawSocket.open(client());
       for (const sent of [rpc('throws'), '{', rpc('echo')]) await socket.ask(sent);
       const { bodyMemory } = service;
       assert.ok(bodyMemory.take(bodyMemory.limit));
       await socket.ask(rpc('echo'));
       bodyMemory.give(bodyMemory.limit);
-      await socket.send(rpc('later'));
-      await service.entered(1);
+      for (let i = 0; i < maxCallsPerConnection; i++) await socket.send(rpc('later'));
+      await service.entered(maxCallsPerConnection);
       await socket.ask(rpc('echo'));
       const message = { name: 'WebSocket message /rpc', code: undefined };
       const good = { ...message, error: undefined, isError: false };

@@ -11,7 +11,7 @@ import type { Service, ServiceState } from '../../src/core/dispatch/service.ts';
 import type { Reply } from '../../src/core/protocol/reply.ts';
 import { Tracing } from '../../src/core/service/tracing.ts';
 import type { Authenticate } from '../../src/index.ts';
-import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
+import { type HttpOptions, socketIdleMs } from '../../src/server/http/edge/http-options.ts';
 import type { HttpServer } from '../../src/server/http/edge/http-server.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import type { Certificate } from './certificate.ts';
@@ -143,6 +143,7 @@ export const defaults: HttpOptions = {
     {},
   ),
   sharedPort: false,
+  socketIdleMs,
   mcp: undefined,
   api: undefined,
   callerHeader: undefined,

@@ -124,7 +124,8 @@ describeNats('tools of members, offered by a gateway', () => {
 
   test('are called by agents that sign in at the gateway, which tells the member who calls', async (t) => {
     const issuer = await Issuer.start(t);
-    const audience = 'https://tools.example.com/mcp';
+    const publicUrl = 'https://tools.example.com';
+    const audience = `${publicUrl}/mcp`;
     const signedIn = new Router();
     signedIn.rpc({ name: 'who', async: true }, (_params, { auth }) => auth);
     const nats = { servers: server.url, service: 'signed-in' } as const;
@@ -135,7 +136,7 @@ describeNats('tools of members, offered by a gateway', () => {
       router: new Router(),
       nats: { ...nats, role: 'gateway' },
       mcpAuthorizationServers: issuer.url,
-      mcpResource: audience,
+      publicUrl,
       mcpScopes: 'tools',
       authenticate: jwt({ issuer: issuer.url, audience }),
     });

@@ -34,7 +34,7 @@ function ask(client: RawClient, path: string, headers = {}): Promise<RawResponse
 }
 
 describe('MCP in a server of one’s own', () => {
-  test('node:http: at mcpPath, under the rules of a local server', async (t) => {
+  test('node:http: at /mcp, under the rules of a local server', async (t) => {
     const client = await clientOf(t, appFor(t).nodeHandler());
     assert.equal((await ask(client, '/mcp')).status, 200);
     assert.equal((await ask(client, '/mcp', { host: 'evil.example' })).status, 403);

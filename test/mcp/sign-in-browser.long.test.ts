@@ -24,7 +24,7 @@ for (const transport of ['uws', 'node'] as const) {
       mcp: true,
       corsOrigin: origin,
       mcpAuthorizationServers: 'https://auth.example.com',
-      mcpResource: 'https://tools.example.com/mcp',
+      publicUrl: 'https://tools.example.com',
       mcpScopes: 'tools',
       authenticate: ({ headers }) => {
         if (headers.authorization !== 'Bearer t') throw new RpcError(4010, 'Sign in');

@@ -67,7 +67,7 @@ for (const transport of ['uws', 'node'] as const) {
 
   describe(`agents that sign in, on ${transport}`, needs(transport), () => {
     test('metadata are at the path of MCP and without it, for pages of every origin', async (t) => {
-      const stage = await start(t, { corsOrigin: 'https://app.example.com', mcpName: 'Notes' });
+      const stage = await start(t, { corsOrigin: 'https://app.example.com' });
       for (const path of [wellKnown, `${wellKnown}/mcp`]) {
         const page = 'origin: https://any.example\r\n';
         const response = await ask(stage.client, 'GET', path, page);
@@ -80,7 +80,7 @@ for (const transport of ['uws', 'node'] as const) {
           authorization_servers: issuers,
           scopes_supported: ['notes:read', 'notes:write'],
           bearer_methods_supported: ['header'],
-          resource_name: 'Notes',
+          resource_name: 'tandem-rpc',
         });
         const head = await ask(stage.client, 'HEAD', path);
         assert.deepEqual([head.status, head.body.length], [200, 0]);
@@ -178,19 +178,18 @@ for (const transport of ['uws', 'node'] as const) {
     test('metadata are where a proxy asks for them: below a prefix that it takes off, or leaves', async (t) => {
       const cases = [
         // What is taken off is put before the well-known part, so that it comes here.
-        ['https://a.example/tools/mcp', `https://a.example/tools${wellKnown}/mcp`],
-        ['https://a.example/agents', `https://a.example${wellKnown}/agents`],
-        ['https://a.example', `https://a.example${wellKnown}`],
-        ['http://a.example:8080/', `http://a.example:8080${wellKnown}`],
+        ['https://a.example/tools', `https://a.example/tools${wellKnown}/mcp`],
+        ['http://a.example:8080', `http://a.example:8080${wellKnown}/mcp`],
       ] as const;
-      for (const [mcpResource, url] of cases) {
-        const stage = await start(t, { mcpResource });
+      for (const [publicUrl, url] of cases) {
+        const stage = await start(t, { publicUrl });
+        const resource = `${publicUrl}/mcp`;
         const challenge = header(await send(stage, legacy('ping')), 'www-authenticate');
         assert.ok(challenge?.includes(`resource_metadata="${url}"`), challenge);
-        const inserted = wellKnown + new URL(mcpResource).pathname.replace(/\/$/, '');
+        const inserted = wellKnown + new URL(resource).pathname;
         for (const path of [wellKnown, `${wellKnown}/mcp`, inserted]) {
           const response = await ask(stage.client, 'GET', path);
-          assert.equal((parsed(response) as { resource: string }).resource, mcpResource);
+          assert.equal((parsed(response) as { resource: string }).resource, resource);
         }
       }
     });
@@ -215,8 +214,8 @@ for (const transport of ['uws', 'node'] as const) {
 }
 
 describe('agents that sign in to a server of one’s own', () => {
-  const resource = 'https://tools.example.com/api/mcp';
-  const options = { router, mcp: true, ...signIn, mcpResource: resource };
+  const publicUrl = 'https://tools.example.com/api';
+  const options = { router, mcp: true, ...signIn, publicUrl };
 
   test('Express: below a prefix, or at a path of its own, by its login', async (t) => {
     const app = makeApp(t, options).app;
@@ -238,7 +237,7 @@ describe('agents that sign in to a server of one’s own', () => {
     ]) {
       const response = await ask(client, 'GET', path);
       assert.equal(response.status, 200, path);
-      assert.equal((parsed(response) as { resource: string }).resource, resource);
+      assert.equal((parsed(response) as { resource: string }).resource, `${publicUrl}/mcp`);
     }
     for (const path of ['/api/mcp', '/mcp']) {
       const response = await client.ask(post(legacy('ping'), { host: 'localhost' }, path));
@@ -282,43 +281,35 @@ describe('options of signing in', () => {
 
   test('are refused with one line where one is missing, or is no URL and no scope', () => {
     const cases: readonly (readonly [Partial<AppOptions>, RegExp])[] = [
-      [servers, /^option mcpAuthorizationServers needs mcpResource or publicUrl beside it: /],
+      [servers, /^option mcpAuthorizationServers needs publicUrl beside it: /],
       [{ mcpScopes: 'a' }, /^option mcpScopes needs mcpAuthorizationServers beside it: /],
       [
-        { mcpResource: 'https://a.example' },
-        /^option mcpResource needs mcpAuthorizationServers beside it: /,
+        { ...servers, publicUrl: 'https://a:99999' },
+        /^option publicUrl: .* is no URL, and hosts of/,
       ],
-      [{ ...servers, publicUrl: 'https://a:99999' }, /^option mcpResource: publicUrl and mcpPath/],
       ...[
         'auth.example.com',
         'ftp://a.example',
         'https://a.example?x',
         'https://a.example#x',
         'https://',
-      ].flatMap((url): [Partial<AppOptions>, RegExp][] => [
-        [
-          { mcpAuthorizationServers: ['https://b.example', url] },
-          /^option mcpAuthorizationServers: expected entry 2 to be none, or http and https URLs/,
-        ],
-        [{ ...servers, mcpResource: url }, /^option mcpResource: expected .* an http or https URL/],
+      ].map((url): [Partial<AppOptions>, RegExp] => [
+        { mcpAuthorizationServers: ['https://b.example', url] },
+        /^option mcpAuthorizationServers: expected entry 2 to be none, or http and https URLs/,
       ]),
       ...['a b', 'a"b', 'a\\b', 'é', ''].map((one): [Partial<AppOptions>, RegExp] => [
         { ...servers, mcpScopes: [one] },
         /^option mcpScopes: expected none, or scopes like notes:read/,
       ]),
       [{ ...signIn, path: wellKnown }, /^option path: .* where hosts of agents learn/],
-      [{ ...signIn, mcpPath: `${wellKnown}/x` }, /^option mcpPath: .* where hosts of agents learn/],
       [{ ...signIn, httpPath: '/.well-known' }, /^option httpPath: .* where hosts of agents learn/],
     ];
     for (const [options, message] of cases) assert.match(refusal(options), message);
   });
 
   test('never show a password', () => {
-    const url = 'https://ann:secret@a.example';
-    for (const options of [{ mcpAuthorizationServers: url }, { ...servers, mcpResource: url }]) {
-      const message = refusal(options);
-      assert.match(message, /got "https:\/\/\*\*\*@a\.example"$/);
-    }
+    const message = refusal({ mcpAuthorizationServers: 'https://ann:secret@a.example' });
+    assert.match(message, /got "https:\/\/\*\*\*@a\.example"$/);
   });
 
   test('mean nothing without mcp', () => {

@@ -65,7 +65,7 @@ export class FaultWorld {
     const args = ['serve', fixture('cluster/journal.ts'), '--nats', this.server.url, '--port', '0'];
     const running = startCli(
       [...args, '--no-supervisor', '--workers', '1', '--spare-workers', '0'],
-      { JOURNAL: this.#journal, TANDEM_MAX_INLINE_PARAMS_BYTES: '10mb', ...env },
+      { JOURNAL: this.#journal, TANDEM_MAX_INLINE_PARAMS: '10mb', ...env },
     );
     this.#lifetime.after(async () => {
       running.child.kill('SIGKILL');

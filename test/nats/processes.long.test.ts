@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { connect } from 'nats';
-import { fixture, startCli, startModule } from '../cli/process.ts';
+import { startCli, startModule } from '../cli/process.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 describe('a process that waits for its NATS', () => {
@@ -22,39 +21,6 @@ describe('a process that waits for its NATS', () => {
       gateway.child.kill('SIGTERM');
       const { code, stderr } = await gateway.exit;
       assert.equal(code, 0, stderr);
-    });
-  }
-});
-
-describeNats('a member without HTTP', () => {
-  for (const supervisor of [[], ['--no-supervisor']]) {
-    test(`listens nowhere, and serves over NATS: ${supervisor.join() || 'supervised'}`, async (t) => {
-      const nats = await NatsServer.start();
-      t.after(() => nats.close());
-      const few = ['--workers', '1', '--spare-workers', '0', '--no-http'];
-      const cluster = ['--nats', nats.url, '--service', 'shop'];
-      const member = startCli([
-        'serve',
-        fixture('cli/procedures.ts'),
-        ...few,
-        ...cluster,
-        ...supervisor,
-        // Nobody may listen there: it would be a mistake at start.
-        '--port',
-        String(nats.port),
-      ]);
-      t.after(() => member.child.kill('SIGKILL'));
-      await member.seen('stderr', /tandem \S+ serves shop over NATS \(no HTTP, /);
-      const client = await connect({ servers: nats.url });
-      t.after(() => client.close());
-      const answer = await client.request('shop.call.math.add', '{"a":1,"b":2}', {
-        timeout: 60_000,
-      });
-      assert.equal(answer.string(), '3');
-      member.child.kill('SIGTERM');
-      const { code, stderr } = await member.exit;
-      assert.equal(code, 0);
-      assert.doesNotMatch(stderr, /http:/);
     });
   }
 });

@@ -85,7 +85,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('operators have a port of their own where they want one; it tells of the drain to its end', async (t) => {
-      const options = { metricsPort: 0, health: true } as const;
+      const options = { metricsPort: 0 } as const;
       const { app, call, url, metricsUrl, scrape, lines, entered, release } = await serve(
         t,
         transport,

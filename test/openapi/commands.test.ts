@@ -62,14 +62,7 @@ describe('tandem schema --openapi', () => {
       ['tandem-rpc', undefined, []],
     );
     const names = paths.map((path) => path.slice('/api/'.length));
-    const flags = [
-      '--http-path',
-      '/v1',
-      '--http-procedures',
-      names[0] ?? '',
-      '--http-name',
-      'mine',
-    ];
+    const flags = ['--http-path', '/v1', '--http-procedures', names[0] ?? ''];
     const other = await printed([
       ...flags,
       '--http-auth',
@@ -78,7 +71,6 @@ describe('tandem schema --openapi', () => {
       'https://x.org',
     ]);
     assert.deepEqual(Object.keys(other.paths), [`/v1/${names[0]}`]);
-    assert.deepEqual(other.info.title, 'mine');
     assert.deepEqual(other.servers, [{ url: 'https://x.org' }]);
     assert.deepEqual(other.security, [{ auth: [] }]);
   });

@@ -19,7 +19,7 @@ import hard from '../fixtures/openapi/hard-shapes.ts';
 
 const facts: DocumentFacts = {
   httpPath: '/api',
-  httpName: 'hard',
+  title: 'hard',
   httpAuth: 'bearer',
   publicUrl: '',
   asksWho: false,
@@ -77,7 +77,7 @@ describe('the head of the document', () => {
     assert.match(first.version, /^[\w-]{22}$/);
     assert.deepEqual(JSON.parse(Buffer.from(first.bytes).toString()), document);
     assert.deepEqual(await bytesOf(table), first);
-    assert.notEqual((await bytesOf(table, { httpName: 'other' })).version, first.version);
+    assert.notEqual((await bytesOf(table, { title: 'other' })).version, first.version);
     const versionWith = (status: number | undefined) => {
       const router = new Router();
       router.rpc({ name: 'p', errors: { A: { code: 1, message: 'a', status } } }, () => 1);

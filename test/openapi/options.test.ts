@@ -38,12 +38,11 @@ describe('httpPath', () => {
   });
 
   test('neither is nor contains a path that something else has', () => {
-    const all = { mcp: true, console: true, metrics: true, health: true };
+    const all = { mcp: true, console: true, metrics: true };
     for (const [options, named] of [
       [{ httpPath: '/rpc' }, '/rpc'],
       [{ httpPath: '/api', path: '/api/rpc' }, '/api/rpc'],
       [{ httpPath: '/mcp' }, '/mcp'],
-      [{ httpPath: '/api', mcpPath: '/api/mcp' }, '/api/mcp'],
       [{ httpPath: '/console' }, '/console'],
       [{ httpPath: '/console/api' }, '/console/api'],
       [{ httpPath: '/metrics' }, '/metrics'],
@@ -62,7 +61,6 @@ describe('httpPath', () => {
     for (const options of [
       { httpPath: '/mcp' },
       { httpPath: '/metrics', metrics: false },
-      { httpPath: '/healthz', health: false },
       { httpPath: '/console', console: false },
       { httpPath: '/openapi.json', introspection: false },
       { httpPath: '/rpc2' },
@@ -105,7 +103,6 @@ describe('the other options', () => {
         ['', 'https://example.org', 'http://a.example:81/v1/x'],
         ['ftp://x', 'https://a/', 'https://a?b', '/api', 'https://a b'],
       ],
-      ['httpName', ['My service', '@scope/name'], ['', 'a\nb']],
       ['httpProcedures', [['math.*'], []], ['a b', 3]],
     ] as const) {
       for (const value of good) assert.deepEqual(resolveConfig({ [name]: value })[name], value);
@@ -117,12 +114,6 @@ describe('the other options', () => {
       }
     }
     assert.deepEqual(resolveConfig({ httpProcedures: 'math.*' }).httpProcedures, ['math.*']);
-  });
-
-  test('take the name of package.json where procedures have URLs', () => {
-    assert.equal(resolveConfig().httpName, 'tandem-rpc');
-    assert.equal(resolveConfig({ httpPath: '/api' }).httpName, 'tandem-rpc');
-    assert.equal(resolveConfig({ httpPath: '/api', httpName: 'x' }).httpName, 'x');
   });
 });
 

@@ -17,7 +17,7 @@ import { lintFindings, openApiFaults } from './validator.ts';
 
 const facts: DocumentFacts = {
   httpPath: '/api',
-  httpName: 'hard',
+  title: 'hard',
   httpAuth: 'bearer',
   publicUrl: '',
   asksWho: false,

@@ -290,12 +290,12 @@ test('the end of a service answers what is on the lane', async (t) => {
   await closing;
 });
 
-test('a spare that has had its calls on the lane gives way to a fresh one', async (t) => {
-  const lane = await Lane.start(t, { maxCallsPerWorker: 100 });
+test('a spare that holds too much memory gives way to a fresh one', async (t) => {
+  const lane = await Lane.start(t, { maxWorkerMemory: 200 * 1024 ** 2 });
   const { running } = lane;
   const { reply: long } = await lane.hold();
   const seen = new Set<number>();
-  while (seen.size < 3) seen.add(await lane.short());
+  while (seen.size < 3) seen.add(resultOf(await lane.ask({ text: 'leak' })) as number);
   const retired = running.lines.filter(({ fields }) => fields.event === 'worker-retired');
   assert.ok(retired.length >= 2);
   assert.equal(lane.kills, 0);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { maxOrphansPerWorker as limit } from '../../src/core/dispatch/deadline.ts';
 import { patience } from '../patience.ts';
 import { until } from '../turns.ts';
 import { expired, lost, ok, Running, resultOf } from './running.ts';
@@ -39,31 +40,24 @@ const started = async (running: Running): Promise<Running> => {
   return running;
 };
 
-test('they hold no slot: more than a worker has may be left, and it serves on', async (t) => {
-  const running = await started(Running.make(t, { maxOrphansPerWorker: 10_000 }));
+test('they hold no slot: as many as a worker has may be left, and it serves on', async (t) => {
+  const running = await started(Running.make(t));
   const [thread] = running.threads;
-  for (let round = 0; round < 3; round++) {
-    running.journal.clear();
-    await leave(running, 1500);
-    assert.equal(resultOf(await running.ask({ method: 'out.thread', id: 1 })), thread);
-  }
+  await leave(running, limit);
+  assert.equal(resultOf(await running.ask({ method: 'out.thread', id: 1 })), thread);
   const { inFlight, left, overdue } = workerOf(running);
-  assert.deepEqual({ inFlight, left, overdue }, { inFlight: 0, left: 4500, overdue: 0 });
+  assert.deepEqual({ inFlight, left, overdue }, { inFlight: 0, left: limit, overdue: 0 });
   const text = (await running.dispatcher.metrics?.text()) ?? '';
-  assert.match(text, /^tandem_orphaned_calls\{by="caller",process="0"\} 4500$/m);
+  assert.match(text, /^tandem_orphaned_calls\{by="caller",process="0"\} 4096$/m);
   assert.match(text, /^tandem_orphaned_calls\{by="deadline",process="0"\} 0$/m);
   const { kills, deaths } = running.dispatcher.stats().pool!;
   assert.deepEqual({ kills, deaths }, { kills: 0, deaths: 0 });
-});
-
-test('beyond maxOrphansPerWorker further calls of their procedures are refused, of others served', async (t) => {
-  const running = await started(Running.make(t, { maxOrphansPerWorker: 20 }));
-  await leave(running, 20);
+  // Further calls of their procedure are refused, of others served.
   const refused = JSON.parse((await running.call('out.hangForLong', 'x')) ?? '');
   assert.equal(refused.error.code, -32000);
   const { retryAfterMs } = refused.error.data;
   assert.ok(retryAfterMs >= 1 && retryAfterMs <= patience.timeoutMs, `${retryAfterMs}`);
-  assert.equal(begun(running), 20, 'it has not run');
+  assert.equal(begun(running), limit, 'it has not run');
   for (const text of ['a', 'b']) {
     assert.equal(await running.call('out.count', text), ok(text, text));
   }
@@ -77,7 +71,7 @@ test('beyond maxOrphansPerWorker further calls of their procedures are refused, 
 });
 
 test("one that ends is counted no more, nor is one whose deadline has come; its result is nobody else's", async (t) => {
-  const running = await started(Running.make(t, { maxOrphansPerWorker: 3 }));
+  const running = await started(Running.make(t));
   const gone = new AbortController();
   const { signal } = gone;
   // Ended by its signal: its caller, who is here after all, is given what it gave.
@@ -113,10 +107,10 @@ test('those left are answered at their deadline, in the order of their batch', a
 });
 
 test('a worker with as many that outlive their deadline is replaced, and others notice nothing', async (t) => {
-  const running = await started(Running.make(t, { maxOrphansPerWorker: 10, spareWorkers: 1 }));
+  const running = await started(Running.make(t, { spareWorkers: 1 }));
   await until(() => running.dispatcher.stats().pool?.spares === 1);
   const [thread] = running.threads;
-  const hanging = Array.from({ length: 10 }, (_, i) => running.call('out.hang', `${i}`));
+  const hanging = Array.from({ length: limit }, (_, i) => running.call('out.hang', `${i}`));
   for (const [i, reply] of (await Promise.all(hanging)).entries()) {
     assert.equal(reply, expired(`${i}`, 200));
   }

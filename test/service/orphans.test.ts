@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { maxOrphansPerWorker as limit } from '../../src/core/dispatch/deadline.ts';
 import { Router } from '../../src/index.ts';
 import { type Lifetime, TestService } from '../harness.ts';
 import { until } from '../turns.ts';
 
 /** What still runs on the main thread though nobody waits for it: docs/architecture.md, "The failure model". */
 
-const limit = 20;
-
 /** A service of handlers that ignore their signals until `release`. */
-function start(t: Lifetime, isFull = limit) {
+function start(t: Lifetime) {
   const router = new Router();
   let release: () => void = () => {};
   let begun = 0;
@@ -44,7 +43,7 @@ function start(t: Lifetime, isFull = limit) {
     };
   }) as never);
   router.rpc({ name: 'ping', ...inline }, () => 'pong');
-  const { dispatcher: service } = TestService.make(t, { router, maxOrphansPerWorker: isFull });
+  const { dispatcher: service } = TestService.make(t, { router });
   // A deadline alone keeps no process alive.
   const alive = setInterval(() => {}, 1000);
   t.after(() => clearInterval(alive));
@@ -68,26 +67,27 @@ function start(t: Lifetime, isFull = limit) {
     };
   /** Leaves `count` calls, each once its handler has begun. */
   const leaveCalls = async (method: string, count: number) => {
-    const gone = new AbortController();
+    // One for each: a signal looks through all of its listeners for each new one.
+    const leaving = Array.from({ length: count }, () => new AbortController());
     const before = begun;
-    const replies = Array.from({ length: count }, () => call(method, gone.signal));
+    const replies = leaving.map(({ signal }) => call(method, signal));
     await until(() => begun === before + count);
-    gone.abort();
+    for (const gone of leaving) gone.abort();
     return replies;
   };
   const leaveStreams = async (method: string, count: number) => {
     const before = begun;
-    for (let i = 0; i < count; i++) {
-      const gone = new AbortController();
-      const request = { jsonrpc: '2.0', id: 1, method };
-      const stream = service.stream(request, { signal: gone.signal });
-      const read = (async () => {
+    const leaving = Array.from({ length: count }, () => new AbortController());
+    const reads = leaving.map(({ signal }) => {
+      const stream = service.stream({ jsonrpc: '2.0', id: 1, method }, { signal });
+      const read = async () => {
         for await (const value of stream) assert.equal(value, 1);
-      })();
-      await until(() => begun === before + i + 1);
-      gone.abort();
-      await assert.rejects(read, { code: -32003 });
-    }
+      };
+      return assert.rejects(read, { code: -32003 });
+    });
+    await until(() => begun === before + count);
+    for (const gone of leaving) gone.abort();
+    await Promise.all(reads);
   };
   const isRefused = async (method: string): Promise<void> => {
     const before = begun;
@@ -114,7 +114,7 @@ function start(t: Lifetime, isFull = limit) {
   };
 }
 
-test('beyond maxOrphansPerWorker inline calls of the procedures that are left are refused with -32000, others served', async (t) => {
+test('beyond 4096 inline calls of the procedures that are left are refused with -32000, others served', async (t) => {
   const { call, leaveCalls, counted, isRefused, release } = start(t);
   const replies = await leaveCalls('wait', limit);
   await counted('caller', limit);
@@ -140,9 +140,10 @@ test('left inline streams count while their iterator ignores its signal', async 
 });
 
 test('inline calls that outlive their deadline count until their handlers end', async (t) => {
-  const { call, counted, isRefused, release } = start(t, 2);
-  for (let i = 0; i < 2; i++) assert.equal((await call('waitShort')).error?.code, -32001);
-  await counted('deadline', 2);
+  const { call, counted, isRefused, release } = start(t);
+  const replies = await Promise.all(Array.from({ length: limit }, () => call('waitShort')));
+  for (const { error } of replies) assert.equal(error?.code, -32001);
+  await counted('deadline', limit);
   await counted('caller', 0);
   await isRefused('waitShort');
   release();
@@ -160,18 +161,22 @@ test('an inline call that is left and outlives its deadline counts once', async 
 });
 
 test('an iterator that a handler gives after its deadline counts until its return() has ended', async (t) => {
-  const { counted, isRefused, release, service } = start(t, 1);
-  const stream = service.stream({ jsonrpc: '2.0', id: 1, method: 'lateGenerator' });
-  await assert.rejects(stream.next(), { code: -32001 });
-  await counted('deadline', 1);
+  const { counted, isRefused, release, service } = start(t);
+  await Promise.all(
+    Array.from({ length: limit }, async () => {
+      const stream = service.stream({ jsonrpc: '2.0', id: 1, method: 'lateGenerator' });
+      await assert.rejects(stream.next(), { code: -32001 });
+    }),
+  );
+  await counted('deadline', limit);
   release();
   await counted('deadline', 0);
-  await counted('caller', 1);
+  await counted('caller', limit);
   await isRefused('lateGenerator');
 });
 
 test('inline calls that end when their signal aborts are no orphans', async (t) => {
-  const { call, leaveCalls, counted } = start(t, 1);
+  const { call, leaveCalls, counted } = start(t);
   for (const reply of await leaveCalls('obey', limit)) assert.equal((await reply).result, 1);
   await counted('caller', 0);
   assert.equal((await call('ping')).result, 'pong');

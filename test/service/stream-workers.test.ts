@@ -277,7 +277,7 @@ describe('streams over the workers', () => {
 describe('streams whose worker is replaced', () => {
   test('end with -32003 at their next yield, and the worker after them', async (t) => {
     const { open, result, streams, service } = await start(t, {
-      maxCallsPerWorker: 5,
+      maxWorkerMemory: 200 * 1024 ** 2,
       spareWorkers: 1,
     });
     const stream = open('until');
@@ -285,6 +285,7 @@ describe('streams whose worker is replaced', () => {
     const finishing = read(open('finishing', 300));
     const [one, other] = [read(stream), until(() => streams() === 2)];
     await other;
+    await result('leak', { n: 250 });
     while ((await result('thread')) === first);
     const { failure } = await one;
     assertEnded(failure, 'recycle');
@@ -296,12 +297,13 @@ describe('streams whose worker is replaced', () => {
 
   test('or when their time is over', async (t) => {
     const { open, result } = await start(t, {
-      maxCallsPerWorker: 2,
+      maxWorkerMemory: 200 * 1024 ** 2,
       maxRequestMs: 200,
       spareWorkers: 1,
     });
     const stream = open('deaf');
     const { value: first } = await stream.next();
+    await result('leak', { n: 250 });
     while ((await result('thread')) === first);
     const { failure } = await read(stream);
     assertEnded(failure, 'recycle');

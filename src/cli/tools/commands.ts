@@ -73,7 +73,6 @@ Examples:
 const openApiOptions: readonly OptionName[] = [
   'httpPath',
   'httpProcedures',
-  'httpName',
   'httpAuth',
   'publicUrl',
 ];

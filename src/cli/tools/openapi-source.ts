@@ -1,3 +1,4 @@
+import { serviceName } from '../../core/base/package-files.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
 import { openApiOf } from '../../extras/openapi/document.ts';
@@ -24,5 +25,5 @@ function factsOf(flags: FlagValues) {
   }
   // Who gives it has an authenticate: a service without one has no use for the option.
   const asksWho = flags.httpAuth !== undefined || isGiven('TANDEM_HTTP_AUTH');
-  return { ...config, asksWho };
+  return { ...config, title: serviceName(), asksWho };
 }

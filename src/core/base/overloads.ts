@@ -1,5 +1,8 @@
+/** Messages of one WebSocket, or on stdin, that wait for their answers: one client must not take all of maxInFlight. */
+export const maxCallsPerConnection = 1000;
+
 /**
- * All that is refused with -32000, with the reason that the caller is told and the option that sets the limit. A metric counts
+ * All that is refused with -32000, with the reason and the limit that the caller is told: an option, or what docs/protocol.md fixes. A metric counts
  * each by itself, and nothing else answers with that code.
  */
 export const overloads = {

@@ -29,6 +29,15 @@ export function ownVersion(): string {
   return String(nearestManifest(fileURLToPath(packageFolder)).version);
 }
 
+/** A name as npm has it, and others that fit on one line. */
+const nameShape = /^[\w@][\w @/.~-]{0,213}$/;
+
+/** The name of the service: that of the package.json in the working directory or above it; tandem-rpc if there is no usable one. */
+export function serviceName(): string {
+  const { name } = nearestManifest(process.cwd());
+  return typeof name === 'string' && nameShape.test(name) ? name : 'tandem-rpc';
+}
+
 interface Manifest {
   readonly name?: unknown;
   readonly version?: unknown;

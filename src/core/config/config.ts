@@ -1,7 +1,7 @@
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
 import { type Crew, completeGroups, type GivenGroups } from './groups.ts';
-import { flagOf, type Option, variablesOf } from './option.ts';
+import { flagOf, type Option, toUpperSnake, variableOf, variablePrefix } from './option.ts';
 import { isConsolePath, table } from './table.ts';
 
 type Table = typeof table;
@@ -90,10 +90,10 @@ function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.Proc
   const option: Option<unknown> = table[name];
   const given: unknown = options[name];
   if (given !== undefined) return settle(option, `option ${name}`, given, given);
-  // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
-  const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
-  if (variable === undefined) return undefined;
+  const variable = variableOf(name, option);
   const text = env[variable] ?? '';
+  // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
+  if (text.trim() === '') return undefined;
   return settle(option, variable, readText(option, text), text);
 }
 
@@ -142,10 +142,6 @@ function assertNats(config: Config): void {
     config.natsCreds !== '' && config.natsNkey !== '',
     'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
   );
-  refuseIf(
-    !config.http && (config.nats.length === 0 || config.natsRole === 'gateway'),
-    'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
-  );
 }
 
 function assertTogether(config: Config): void {
@@ -163,11 +159,6 @@ function assertTogether(config: Config): void {
       `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
     );
   }
-  const { streamPingMs, socketIdleMs } = config;
-  refuseIf(
-    socketIdleMs > 0 && streamPingMs > socketIdleMs / 2,
-    `option streamPingMs (${streamPingMs}) must be at most half of socketIdleMs (${socketIdleMs}): a client would be closed before it could answer a ping`,
-  );
   refuseIf(
     config.processes > 1 && !config.supervisor,
     `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
@@ -189,45 +180,35 @@ function assertTogether(config: Config): void {
     config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug',
     `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
   );
-  assertPath('path', config.path, config);
-  if (config.mcp) {
-    assertPath('mcpPath', config.mcpPath, config);
-    refuseIf(
-      config.mcpPath === config.path,
-      `option mcpPath: ${config.path} is the path of the calls; choose another one`,
-    );
-    assertSignIn(config);
-  }
+  assertPath(config);
+  if (config.mcp) assertSignIn(config);
   if (config.httpPath !== '') assertHttpPath(config);
 }
+
+/** Where agents post to: what hosts of agents propose. */
+export const mcpPath = '/mcp';
 
 /** Where hosts of agents look for what protects a resource (RFC 9728, 3). */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
 
 function assertSignIn(config: Config): void {
-  const { mcpAuthorizationServers: servers, mcpResource, mcpScopes } = config;
-  const { path, mcpPath, httpPath } = config;
+  const { mcpAuthorizationServers: servers, mcpScopes, publicUrl, path, httpPath } = config;
   if (servers.length === 0) {
-    for (const [name, isGiven] of [
-      ['mcpResource', mcpResource !== ''],
-      ['mcpScopes', mcpScopes.length > 0],
-    ] as const) {
-      refuseIf(
-        isGiven,
-        `option ${name} needs mcpAuthorizationServers beside it: the issuers where hosts of agents sign in`,
-      );
-    }
+    refuseIf(
+      mcpScopes.length > 0,
+      'option mcpScopes needs mcpAuthorizationServers beside it: the issuers where hosts of agents sign in',
+    );
     return;
   }
   refuseIf(
-    mcpResource === '',
-    'option mcpAuthorizationServers needs mcpResource or publicUrl beside it: hosts of agents ask a token for the URL that they connect to',
+    publicUrl === '',
+    'option mcpAuthorizationServers needs publicUrl beside it: hosts of agents ask a token for the URL that they connect to',
   );
   refuseIf(
-    !URL.canParse(mcpResource),
-    `option mcpResource: publicUrl and mcpPath make ${mcpResource}, which is no URL; mend publicUrl, or give mcpResource`,
+    !URL.canParse(publicUrl),
+    `option publicUrl: ${publicUrl} is no URL, and hosts of agents ask a token for the URL that they connect to`,
   );
-  for (const [name, one] of Object.entries({ path, mcpPath, httpPath })) {
+  for (const [name, one] of Object.entries({ path, httpPath })) {
     refuseIf(
       isMetadataPath(one),
       `option ${name}: ${one} is where hosts of agents learn where to sign in; choose another path`,
@@ -244,17 +225,17 @@ export const openApiPath = '/openapi.json';
 
 /** Every name below `httpPath` may be that of a procedure, so nothing else may be there. */
 function assertHttpPath(config: Config): void {
-  const { httpPath, path, mcp, mcpPath, metrics, health, introspection } = config;
+  const { httpPath, path, mcp, metrics, introspection } = config;
   refuseIf(
     config.console && isConsolePath(httpPath),
     `option httpPath: ${httpPath} is where the console is; choose another path or turn console off`,
   );
   const taken = [
     { at: path, what: 'the path of the calls' },
-    ...(mcp ? [{ at: mcpPath, what: 'the path of MCP (mcpPath)' }] : []),
+    ...(mcp ? [{ at: mcpPath, what: 'the path of MCP' }] : []),
     ...(config.console ? [{ at: '/console', what: 'where the console is' }] : []),
     ...(metrics ? [{ at: '/metrics', what: 'where the metrics are' }] : []),
-    ...(health ? ['/healthz', '/readyz'].map((at) => ({ at, what: 'a health check' })) : []),
+    ...healthPaths.map((at) => ({ at, what: 'a health check' })),
     ...(introspection ? [{ at: openApiPath, what: 'where the OpenAPI document is' }] : []),
     ...(mcp && config.mcpAuthorizationServers.length > 0
       ? [{ at: resourceMetadataPath, what: 'where hosts of agents learn where to sign in' }]
@@ -266,26 +247,31 @@ function assertHttpPath(config: Config): void {
       `option httpPath: ${at} is ${what}; choose a path that neither is it nor contains it, such as /api`,
     );
   }
-  for (const [name, one] of Object.entries({ path, ...(mcp ? { mcpPath } : {}) })) {
-    refuseIf(
-      introspection && one === openApiPath,
-      `option ${name}: ${one} is where the OpenAPI document is; choose another path, or turn httpPath off`,
-    );
-  }
+  refuseIf(
+    introspection && path === openApiPath,
+    `option path: ${path} is where the OpenAPI document is; choose another path, or turn httpPath off`,
+  );
 }
 
-function assertPath(option: string, path: string, { metrics, health, ...rest }: Config): void {
+/** Where health checks are answered. */
+const healthPaths = ['/healthz', '/readyz'];
+
+function assertPath({ path, metrics, mcp, ...rest }: Config): void {
   refuseIf(
     rest.console && isConsolePath(path),
-    `option ${option}: ${path} is where the console is; choose another path or turn console off`,
+    `option path: ${path} is where the console is; choose another path or turn console off`,
   );
   refuseIf(
     metrics && path === '/metrics',
-    `option ${option}: /metrics shows the metrics; choose another path or turn metrics off`,
+    'option path: /metrics shows the metrics; choose another path or turn metrics off',
   );
   refuseIf(
-    health && (path === '/healthz' || path === '/readyz'),
-    `option ${option}: ${path} answers health checks; choose another path or turn health off`,
+    mcp && path === mcpPath,
+    `option path: ${path} is where agents post to; choose another path or turn mcp off`,
+  );
+  refuseIf(
+    healthPaths.includes(path),
+    `option path: ${path} answers health checks; choose another path`,
   );
 }
 
@@ -321,19 +307,22 @@ export function resolveConfig(
   return config;
 }
 
-const prefix = 'TANDEM_';
-
 /** Environment variables that look like misspelt options, each with the name that was probably meant. */
 export function misspeltVariables(env: NodeJS.ProcessEnv): { name: string; meant: string }[] {
-  // Compared without the prefix: all names that share it would look alike.
-  const known = optionNames
-    .flatMap((name) => variablesOf(name, table[name] as Option<unknown>))
-    .filter((variable) => variable.startsWith(prefix))
-    .map((variable) => variable.slice(prefix.length));
+  // Compared without the prefix: all names that share it would look alike. The option's own name is a misspelling of its flag.
+  const spellings = new Map(
+    optionNames.flatMap((name) => {
+      const option: Option<unknown> = table[name];
+      const variable = variableOf(name, option);
+      return [name, flagOf(name, option)].map((words) => [toUpperSnake(words), variable] as const);
+    }),
+  );
+  const known = new Set(spellings.values());
   return Object.keys(env)
-    .filter((name) => name.startsWith(prefix) && !known.includes(name.slice(prefix.length)))
+    .filter((name) => name.startsWith(variablePrefix) && !known.has(name))
     .flatMap((name) => {
-      const meant = suggest(name.slice(prefix.length), known);
-      return meant === undefined ? [] : [{ name, meant: prefix + meant }];
+      const near = suggest(name.slice(variablePrefix.length), spellings.keys());
+      const meant = near && spellings.get(near);
+      return meant === undefined ? [] : [{ name, meant }];
     });
 }

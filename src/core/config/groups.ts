@@ -10,9 +10,7 @@ export const crewKinds = {
   workers: integer({ min: 1, max: 1024 }),
   spareWorkers: integer({ min: 0, max: 64 }),
   workerMemoryMb: integer({ min: 16, max: 1_048_576, orZero: true }, 'mb'),
-  maxCallsPerWorker: integer({ min: 1, max: 1_000_000_000, orZero: true }),
   maxWorkerMemory: bytes({ min: 16 * 1024 ** 2, max: 1024 ** 4, orZero: true }),
-  maxOrphansPerWorker: integer({ min: 1, max: 1_000_000 }),
   maxQueue: integer({ min: 0, max: 10_000_000 }),
   maxQueueMs: duration(1),
 } as const satisfies Record<string, Kind<number>>;

@@ -342,25 +342,10 @@ function isIdentifier(entry: unknown): entry is string {
   );
 }
 
-const identifierRule = 'without a name and password, a query or a fragment';
-
-/** The URL that identifies something. The empty text and the word `none` mean nothing. */
-export function identifier(): Kind<string> {
-  const allowed = `none, or an http or https URL like https://tools.example.com/mcp, ${identifierRule}`;
-  return {
-    ...plainText,
-    placeholder: 'url',
-    allowed,
-    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
-    check: (value) => (value === '' || isIdentifier(value) ? value : undefined),
-    faultOf: (value) => ({ where: 'the value', allowed, given: withoutSecret(value) }),
-    toText: (value: string) => value || 'none',
-  };
-}
-
 /** URLs that identify something. The word `none` is the empty list. */
 export function identifiers(): Kind<readonly string[]> {
-  const allowed = `none, or http and https URLs like https://auth.example.com, ${identifierRule}, separated by commas`;
+  const allowed =
+    'none, or http and https URLs like https://auth.example.com, without a name and password, a query or a fragment, separated by commas';
   return urls(allowed, isIdentifier, 'the value');
 }
 

@@ -29,14 +29,14 @@ export interface Option<T> {
   readonly reason: string;
   /** The long flag without its dashes; undefined: the option's name in kebab case. */
   readonly flag: string | undefined;
-  /** Further environment variables, read after the option's own. */
-  readonly env: readonly string[];
+  /** The environment variable; undefined: TANDEM_ and the flag. */
+  readonly variable: string | undefined;
 }
 
-interface Row<T> extends Omit<Option<T>, 'group' | 'fallback' | 'flag' | 'env'> {
+interface Row<T> extends Omit<Option<T>, 'group' | 'fallback' | 'flag' | 'variable'> {
   readonly fallback: NoInfer<T> | Derived<NoInfer<T>>;
   readonly flag?: string;
-  readonly env?: readonly string[];
+  readonly variable?: string;
 }
 
 function isDerived<T>(fallback: T | Derived<T>): fallback is Derived<T> {
@@ -47,7 +47,7 @@ function isDerived<T>(fallback: T | Derived<T>): fallback is Derived<T> {
 export function optionsIn(group: Group) {
   return <T>(row: Row<T>): Option<T> => {
     const fallback = isDerived(row.fallback) ? row.fallback : { value: row.fallback };
-    return { ...row, group, fallback, flag: row.flag, env: row.env ?? [] };
+    return { ...row, group, fallback, flag: row.flag, variable: row.variable };
   };
 }
 
@@ -60,18 +60,20 @@ export function flagOf(name: string, { flag }: Pick<Option<unknown>, 'flag'>): s
   return flag ?? toKebab(name);
 }
 
-/**
- * The environment variables of the option `name`. The first that is set counts: TANDEM_ and the option's name, then
- * TANDEM_ and its flag (people who know --timeout try TANDEM_TIMEOUT), then names of other conventions (PORT).
- */
-export function variablesOf(
+/** What the environment variables of options begin with. */
+export const variablePrefix = 'TANDEM_';
+
+/** The environment variable of the option `name`. */
+export function variableOf(
   name: string,
-  { flag, env }: Pick<Option<unknown>, 'flag' | 'env'>,
-): readonly string[] {
-  const own = [toKebab(name), flagOf(name, { flag })].map(
-    (words) => `TANDEM_${words.toUpperCase().replaceAll('-', '_')}`,
-  );
-  return [...new Set([...own, ...env])];
+  { flag, variable }: Pick<Option<unknown>, 'flag' | 'variable'>,
+): string {
+  return variable ?? variablePrefix + toUpperSnake(flagOf(name, { flag }));
+}
+
+/** `maxBodyBytes` and `max-body-bytes` as MAX_BODY_BYTES. */
+export function toUpperSnake(name: string): string {
+  return toKebab(name).toUpperCase().replaceAll('-', '_');
 }
 
 export function defaultText<T>({ fallback, kind }: Option<T>): string {

@@ -10,7 +10,6 @@ import {
   fileMode,
   headerNames,
   hosts,
-  identifier,
   identifiers,
   integer,
   natsServers,
@@ -38,15 +37,6 @@ const semver =
 export function packageVersion(folder: string): string {
   const { version } = nearestManifest(folder);
   return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
-}
-
-/** A name as npm has it, and others that fit on one line. */
-const serviceName = /^[\w@][\w @/.~-]{0,213}$/;
-
-/** The name in the nearest package.json at `folder` or above it; undefined if there is none, or no usable one. */
-function packageName(folder: string): string | undefined {
-  const { name } = nearestManifest(folder);
-  return typeof name === 'string' && serviceName.test(name) ? name : undefined;
 }
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
@@ -92,9 +82,10 @@ export const table = {
   port: networkOption({
     kind: integer({ min: 0, max: 65535 }),
     fallback: 8000,
-    env: ['PORT'],
+    variable: 'PORT',
     about: 'TCP port; 0 takes any free one',
-    reason: 'above 1023, so it needs no privilege; PORT is what hosting platforms set',
+    reason:
+      'above 1023, so it needs no privilege; hosting platforms set PORT, and Kubernetes sets TANDEM_PORT for a service that is called tandem',
   }),
   socket: networkOption({
     kind: file(),
@@ -219,20 +210,6 @@ export const table = {
     reason:
       'whoever develops a service wants it, and only this machine sees it; for others the operator decides',
   }),
-  consoleActions: networkOption({
-    kind: onOff(),
-    fallback: false,
-    about:
-      'Let the console take CPU profiles where not only this machine reaches it, or in production; needs authenticate',
-    reason:
-      'a profile costs CPU and names files; on a loopback address outside production the console may without it',
-  }),
-  health: networkOption({
-    kind: onOff(),
-    fallback: true,
-    about: 'Answer GET /healthz and /readyz',
-    reason: 'load balancers need them, and they reveal nothing',
-  }),
 
   processes: processOption({
     kind: integer({ min: 1, max: 1024 }),
@@ -258,12 +235,6 @@ export const table = {
     fallback: '',
     about: 'Folder in which tandem heap has workers write snapshots of their heaps, with mode 600',
     reason: 'a snapshot holds all params and secrets, so without the option there is none',
-  }),
-  maxZombies: processOption({
-    kind: integer({ min: 1, max: 1_000_000, orZero: true }),
-    fallback: 8,
-    about: 'Threads stuck in native code for which a process is replaced; 0: never',
-    reason: 'only the end of the process ends such threads; a few may come back by themselves',
   }),
   maxProcessMb: processOption({
     kind: integer({ min: 64, max: 1_048_576, orZero: true }, 'mb'),
@@ -306,26 +277,12 @@ export const table = {
     reason:
       'only the operator knows which procedures must not meet the rest, and what memory they need',
   }),
-  maxOrphansPerWorker: workerOption({
-    kind: crewKinds.maxOrphansPerWorker,
-    fallback: 4096,
-    about:
-      'Calls and generators that still run in a worker, or on the main thread, though nobody waits for them; beyond it no more calls of their procedures run there, or the worker is replaced',
-    reason:
-      'callers that call and leave must not fill the memory of a thread; calls take some KB each, and a worker has as many places for calls that somebody waits for',
-  }),
-  maxCallsPerWorker: workerOption({
-    kind: crewKinds.maxCallsPerWorker,
-    fallback: 0,
-    about: 'Calls after which a worker is replaced by a fresh one, one at a time; 0: never',
-    reason: 'for modules that leak and cannot be mended; a fresh worker loads the modules again',
-  }),
   maxWorkerMemory: workerOption({
     kind: crewKinds.maxWorkerMemory,
     fallback: 0,
     about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
     reason:
-      'as maxCallsPerWorker, for modules that leak memory; unlike workerMemoryMb it lets the calls in flight finish',
+      'for modules that leak and cannot be mended; unlike workerMemoryMb it lets the calls in flight finish',
   }),
   workerMemoryMb: workerOption({
     kind: crewKinds.workerMemoryMb,
@@ -397,15 +354,9 @@ export const table = {
     kind: duration(1),
     fallback: 10_000,
     flag: 'body-timeout',
-    about: 'How long a request body may take to arrive, beyond 1 s for each 64 KiB of it',
-    reason: 'its memory is reserved until then; a stall of a good connection is shorter',
-  }),
-  writeTimeoutMs: timeOption({
-    kind: duration(1),
-    fallback: 10_000,
-    flag: 'write-timeout',
-    about: 'How long a client may take to read a large reply, beyond 1 s for each 64 KiB of it',
-    reason: 'the reply stays in memory until then; a stall of a good connection is shorter',
+    about:
+      'How long a request body may take to arrive, and a large reply to be read, beyond 1 s for each 64 KiB of it',
+    reason: 'it stays in memory until then; a stall of a good connection is shorter',
   }),
   keepAliveTimeoutMs: timeOption({
     kind: duration(1, { max: 3_600_000 }),
@@ -417,20 +368,12 @@ export const table = {
       'longer than proxies keep theirs (nginx and AWS 60 s), so that none sends a request into a connection that closes',
   }),
   streamPingMs: timeOption({
-    kind: duration(100, { orZero: true }),
+    // Half of the silence that a WebSocket is allowed: a client must be able to answer a ping.
+    kind: duration(100, { orZero: true, max: 30_000 }),
     fallback: 15_000,
     flag: 'stream-ping',
     about: 'How long a WebSocket or an event stream may be quiet before it is pinged; 0: never',
     reason: 'proxies cut quiet connections after 30 to 60 s',
-  }),
-  socketIdleMs: timeOption({
-    // uWebSockets.js takes 8 to 960 s, in steps of 4 s.
-    kind: duration(8000, { orZero: true, max: 960_000 }),
-    fallback: 60_000,
-    flag: 'socket-idle',
-    about:
-      'How long a WebSocket may send nothing, no answer to a ping either, before it is closed, to about 4 s; 0: for ever',
-    reason: 'a client that is alive answers several pings in that time',
   }),
   shutdownGraceMs: timeOption({
     kind: duration(0),
@@ -502,18 +445,6 @@ export const table = {
     about: 'Nesting of arrays and objects in a body',
     reason: 'real data is shallow; deep data is built to exhaust the stack',
   }),
-  maxHeaderBytes: limitOption({
-    kind: bytes({ min: 512, max: 16 * 1024 }),
-    fallback: 16 * 1024,
-    about: 'Size of the headers of a request: names, values and 4 bytes for each',
-    reason: "Node's own limit; headers stay in memory as long as their request",
-  }),
-  maxHeaders: limitOption({
-    kind: integer({ min: 4, max: 96 }),
-    fallback: 96,
-    about: 'Headers of a request',
-    reason: 'uWebSockets.js holds 98, and answers nothing above',
-  }),
   maxInFlight: limitOption({
     kind: integer({ min: 1, max: 10_000_000 }),
     fallback: 20_000,
@@ -564,12 +495,6 @@ export const table = {
       'enough for most; where the limit of open files has room for fewer, that holds, and the start says so',
   }),
 
-  maxCallsPerConnection: limitOption({
-    kind: integer({ min: 1, max: 10_000_000 }),
-    fallback: 1000,
-    about: 'Messages of one WebSocket that wait for their answers; the next one is refused',
-    reason: 'one client must not take all of maxInFlight',
-  }),
   maxStreamsPerConnection: limitOption({
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 100,
@@ -590,46 +515,18 @@ export const table = {
     about: 'Offer the procedures as tools to agents, by the Model Context Protocol',
     reason: 'offering procedures to models is a decision, not a default',
   }),
-  mcpPath: protocolOption({
-    kind: text('path', 'a path like /mcp', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
-    fallback: '/mcp',
-    about: 'The path that agents post to',
-    reason: 'what hosts of agents propose',
-  }),
   mcpTools: protocolOption({
     kind: procedurePatterns(),
     fallback: Object.freeze([]),
     about: 'Procedures that are offered to agents: names, or math.*; none: all; repeatable',
     reason: 'a model reads every tool before each of its turns: long lists cost context',
   }),
-  mcpName: protocolOption({
-    kind: text(
-      'name',
-      'a name of up to 64 letters, digits, - _ . and blanks',
-      /^[\w.-][\w .-]{0,63}$/,
-    ),
-    fallback: 'tandem-rpc',
-    about: 'What agents are told that this server is called',
-    reason: 'people see it in their host, beside other servers',
-  }),
   mcpAuthorizationServers: protocolOption({
     kind: identifiers(),
     fallback: Object.freeze([]),
     about:
-      'Issuers whose tokens authenticate takes at mcpPath: hosts of agents are told where to sign in (RFC 9728); none: they are not; repeatable',
+      'Issuers whose tokens authenticate takes at /mcp: hosts of agents are told where to sign in (RFC 9728), for publicUrl and /mcp; none: they are not; repeatable',
     reason: 'only the operator knows who issues the tokens',
-  }),
-  mcpResource: protocolOption({
-    kind: identifier(),
-    fallback: {
-      text: 'publicUrl + mcpPath, where mcpAuthorizationServers is set',
-      from: ({ mcpAuthorizationServers: servers, publicUrl = '', mcpPath }) =>
-        Array.isArray(servers) && servers.length > 0 && publicUrl !== ''
-          ? String(publicUrl) + String(mcpPath)
-          : '',
-    },
-    about: 'The URL that agents connect to, for which they ask a token: its audience',
-    reason: 'behind a proxy the service does not know its own address',
   }),
   mcpScopes: protocolOption({
     kind: scopes(),
@@ -656,16 +553,6 @@ export const table = {
     about: 'Procedures that have a URL below httpPath: names, or math.*; none: all; repeatable',
     reason: 'the others are still called on path, so this protects none',
   }),
-  httpName: protocolOption({
-    kind: text('name', 'a name of up to 214 letters, digits, - _ . ~ @ / and blanks', serviceName),
-    fallback: {
-      text: 'that of package.json, else tandem-rpc',
-      from: ({ httpPath }) =>
-        (httpPath === '' ? undefined : packageName(process.cwd())) ?? 'tandem-rpc',
-    },
-    about: 'The title of the OpenAPI document',
-    reason: 'generators name a client by it',
-  }),
   httpAuth: protocolOption({
     kind: text(
       'scheme',
@@ -685,7 +572,7 @@ export const table = {
     ),
     fallback: '',
     about:
-      'Where clients find the service, with the prefix that a proxy takes away: the server of the OpenAPI document, and the start of mcpResource',
+      'Where clients find the service, with the prefix that a proxy takes away: the server of the OpenAPI document, and with /mcp behind it the audience of the tokens of agents',
     reason: 'behind a proxy the service does not know its own address',
   }),
   introspection: protocolOption({
@@ -751,12 +638,6 @@ export const table = {
     about: 'Private key of natsCert',
     reason: 'see natsCert',
   }),
-  http: natsOption({
-    kind: onOff(),
-    fallback: true,
-    about: 'Serve HTTP; a member without it is reached over NATS only',
-    reason: 'health checks and metrics come over HTTP',
-  }),
   service: natsOption({
     kind: serviceNames(),
     fallback: Object.freeze(['tandem']),
@@ -804,12 +685,6 @@ export const table = {
     fallback: 'info',
     about: 'What is logged, on stderr: JSON lines, or readable ones on a terminal',
     reason: 'one line per event that matters, none per call',
-  }),
-  maxLogBytesPerSecond: logOption({
-    kind: bytes({ min: 1024, max: 1024 ** 4 }),
-    fallback: 1024 ** 2,
-    about: 'Log lines of all processes together, but for the access log; more are only counted',
-    reason: 'nobody may fill the disk by making calls fail; a stack takes 1 to 10 KB',
   }),
   accessLog: logOption({
     kind: onOff(),

@@ -120,21 +120,21 @@ export class Sweep {
 }
 
 /**
+ * With so many calls and generators that nobody waits for, a thread takes no more calls of their procedures: calls take some KB each,
+ * and a worker has as many places for calls that somebody waits for.
+ */
+export const maxOrphansPerWorker = 4096;
+
+/**
  * Counts what still runs on one thread although nobody waits for it: calls whose callers have left or that were answered
  * at their deadline, and generators that were told to end.
  */
 export class OrphanCounts {
-  readonly #limit: number;
   readonly #byProcedure = new Map<string, number>();
   #total = 0;
   #overdue = 0;
   /** Kept as a field: the main thread reads it for each call. */
   #isFull = false;
-
-  /** @param limit with so many the thread takes no more calls of their procedures */
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
 
   get total(): number {
     return this.#total;
@@ -184,7 +184,7 @@ export class OrphanCounts {
     if (count === 0) this.#byProcedure.delete(procedure);
     else this.#byProcedure.set(procedure, count);
     this.#total += change;
-    this.#isFull = this.#total >= this.#limit;
+    this.#isFull = this.#total >= maxOrphansPerWorker;
   }
 }
 

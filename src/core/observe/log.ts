@@ -39,6 +39,11 @@ export interface OwnLog extends Log {
   open(): void;
 }
 
+/**
+ * Bytes of the lines of all processes of a service together: nobody may fill the disk by making calls fail. A stack takes 1 to 10 KB.
+ */
+export const maxLogBytesPerSecond: number = 1024 ** 2;
+
 export interface LogOptions {
   readonly level: LogLevel;
   readonly base?: LogFields;
@@ -46,7 +51,7 @@ export interface LogOptions {
   readonly pretty?: boolean;
   /** Where finished lines go. Default: stderr. */
   readonly write?: (line: string) => void;
-  /** Bytes of all lines together, but for the access log. */
+  /** Bytes of all lines together, but for the access log. Default: {@link maxLogBytesPerSecond}. */
   readonly maxBytesPerSecond?: number;
 }
 
@@ -82,7 +87,7 @@ const load = createRequire(import.meta.url);
 
 /** Costs nothing until its first line: every program and every replica that imports this package has one, and few write. */
 export function createLog(options: LogOptions): OwnLog {
-  const { maxBytesPerSecond = Number.POSITIVE_INFINITY } = options;
+  const { maxBytesPerSecond = maxLogBytesPerSecond } = options;
   let { level } = options;
   /** So many of `levels` are written. */
   let written = countOf(level);

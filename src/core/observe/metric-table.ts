@@ -106,7 +106,7 @@ export const counterTable = {
   },
   retirements: {
     name: 'tandem_worker_retirements_total',
-    help: 'Worker threads replaced because they had grown old (maxCallsPerWorker, maxWorkerMemory), or held too many calls that outlive their deadline.',
+    help: 'Worker threads replaced because they had grown old (maxWorkerMemory), or held too many calls that outlive their deadline.',
   },
   restarts: {
     name: 'tandem_worker_restarts_total',

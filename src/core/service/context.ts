@@ -114,8 +114,7 @@ export function createContext(options: DispatcherOptions) {
       'option log: expected an object with the functions debug, info, warn and error, such as pino()',
     );
   }
-  const { logLevel: level, maxLogBytesPerSecond: maxBytesPerSecond } = config;
-  const ownLog = given === undefined ? createLog({ level, maxBytesPerSecond }) : undefined;
+  const ownLog = given === undefined ? createLog({ level: config.logLevel }) : undefined;
   const whole = ownLog ?? limitGivenLog(given as Log);
   const recent = new RecentEvents();
   const log = config.console ? recent.tee(whole) : whole;
@@ -159,7 +158,7 @@ export function createContext(options: DispatcherOptions) {
     poolCounters: new CountersByGroup(),
     places: new Map() as ConcurrencyPlaces,
     /** Of the main thread. */
-    orphans: new OrphanCounts(config.maxOrphansPerWorker),
+    orphans: new OrphanCounts(),
     turns: new InlineTurns(shares, deadlines),
     inFlight: new Share(config.maxInFlight, early),
     streamShare,

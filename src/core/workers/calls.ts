@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
-import { OrphanCounts } from '../dispatch/deadline.ts';
+import { maxOrphansPerWorker, OrphanCounts } from '../dispatch/deadline.ts';
 import {
   type CallGroup,
   type CallReceiver,
@@ -23,7 +23,7 @@ const shortUs = 50;
  */
 const unresponsiveAfterMs = 500;
 
-type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies' | 'maxOrphansPerWorker'>;
+type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
 
 /** Calls at a worker that have not begun, and go elsewhere together if at all: those of a group, or of one run. */
 export interface UnstartedCalls {
@@ -53,7 +53,7 @@ export class WorkerCalls implements CallReceiver {
   /** Expected work of those, microseconds. */
   loadUs = 0;
   /** Calls that nobody waits for; they are not among `all`. */
-  readonly orphans: Orphans;
+  readonly orphans: Orphans = new Orphans();
   /** Runs of batch procedures that are here, by procedure: those that go on, and those that have not begun. */
   readonly #batches = new Map<string, number>();
   readonly #free: number[] = [];
@@ -76,7 +76,6 @@ export class WorkerCalls implements CallReceiver {
     onFault: FaultReporter,
     onPlaceHeld: (procedure: string) => void,
   ) {
-    this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.#thread = thread;
     this.#options = options;
     this.#onFault = onFault;
@@ -437,18 +436,11 @@ export class WorkerCalls implements CallReceiver {
  * their deadline. They have no slot any more, but their handlers still hold what they hold. Their results are dropped.
  */
 export class Orphans {
-  readonly #limit: number;
   readonly #items = new Map<number, QueuedCall>();
   /** Those that hold a place of their procedures' `maxConcurrency`. */
   readonly holders = new Set<QueuedCall>();
   /** Those whose callers have left and whose deadline has not come. */
-  readonly left: OrphanCounts;
-
-  /** @param limit with so many calls of either kind the worker is full of them */
-  constructor(limit: number) {
-    this.#limit = limit;
-    this.left = new OrphanCounts(limit);
-  }
+  readonly left: OrphanCounts = new OrphanCounts();
 
   /** Calls that go on beyond their deadline. */
   get overdue(): number {
@@ -457,7 +449,7 @@ export class Orphans {
 
   /** Whether so many handlers do not end that the worker must be replaced. */
   get isSpent(): boolean {
-    return this.overdue >= this.#limit;
+    return this.overdue >= maxOrphansPerWorker;
   }
 
   /** The call whose caller left first; about the next one to end. undefined: there is none. */

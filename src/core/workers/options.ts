@@ -44,14 +44,8 @@ export interface PoolOptions extends WaitingLimits {
   readonly replica: ReplicaOptions;
   /** Milliseconds a call may run, and a generator may hold its thread, if the procedure does not say. */
   readonly timeoutMs: number;
-  /** Calls and bytes after which a worker is replaced by a fresh one; 0: never. */
-  readonly maxCallsPerWorker: number;
+  /** Bytes above which a worker is replaced by a fresh one; 0: never. */
   readonly maxWorkerMemory: number;
-  /**
-   * With so many calls that nobody waits for, a worker takes no more calls of their procedures. It is replaced with so
-   * many that go on after their deadline, or so many generators that go on long after they were told to end.
-   */
-  readonly maxOrphansPerWorker: number;
   /** Milliseconds within which the streams of a retiring worker must end. */
   readonly maxRequestMs: number;
   /** The streams of the loading that the workers belong to. */
@@ -103,7 +97,7 @@ export interface WorkerEvents {
   onPlaceHeld(method: string): void;
   /** Threads can't be asked for their stacks. Called once a process. */
   onNoStack(reason: string): void;
-  /** A worker has grown old (maxCallsPerWorker, maxWorkerMemory, calls that nobody waits for), and is replaced. */
+  /** A worker has grown old (maxWorkerMemory, calls that nobody waits for), and is replaced. */
   onRetired(calls: number, memory: number): void;
   /** The replacement of a lost replica could not start. The next try is after `retryMs`. */
   onRestartFailed(message: string, retryMs: number): void;

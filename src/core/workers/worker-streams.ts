@@ -149,11 +149,8 @@ export class WorkerStreams {
   /**
    * Whether so many generators were told to end long ago, and have not ended, that the worker must be replaced: one of them, if it
    * holds a place of its procedure's `maxConcurrency`.
-   *
-   * @param limit so many are too many; half of the places are too many in any case
    */
-  isSpent(now: number, limit: number): boolean {
-    const most = Math.min(limit, maxGenerators / 2);
+  isSpent(now: number): boolean {
     if (this.#over === 0) return false;
     let left = 0;
     for (const { overSince, group } of this.#streams.values()) {
@@ -161,7 +158,7 @@ export class WorkerStreams {
       if (group.isAtWorker) return true;
       left++;
     }
-    return left >= most;
+    return left >= maxGenerators / 2;
   }
 
   /**

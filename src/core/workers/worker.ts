@@ -207,12 +207,11 @@ export class PoolWorker {
 
   /** Whether it is to be replaced by a fresh one. */
   get isOld(): boolean {
-    const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
+    const { maxWorkerMemory } = this.#options;
     return (
       this.isDismissed ||
       this.calls.isSpent(clockMs()) ||
-      this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
-      (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
+      this.streams.isSpent(clockMs()) ||
       // A worker that has just loaded is as its replacement would be.
       (maxWorkerMemory > 0 && this.completed > 0 && this.memory > maxWorkerMemory)
     );

@@ -9,7 +9,7 @@ import { IssuerKeys } from './issuer-keys.ts';
 export interface JwtOptions {
   /** The claim `iss`, to the letter. Without `jwksUri` the URL below which its metadata lies (OAuth or OpenID Connect). */
   readonly issuer: string;
-  /** The claim `aud`, to the letter: for agents the option `mcpResource`. Of several the token must name one. */
+  /** The claim `aud`, to the letter: for agents the option `publicUrl` with `/mcp` behind it. Of several the token must name one. */
   readonly audience: string | readonly string[];
   /** Where the public keys of the issuer are. */
   readonly jwksUri?: string | undefined;

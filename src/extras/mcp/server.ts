@@ -1,4 +1,4 @@
-import { ownVersion } from '../../core/base/package-files.ts';
+import { ownVersion, serviceName } from '../../core/base/package-files.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
@@ -66,12 +66,12 @@ export class McpServer {
 
   constructor(dispatcher: Dispatcher) {
     const { config } = dispatcher;
-    const { mcpName, mcpTools, mcpScopes, watch, maxDepth, maxBatch, maxReplyBytes } = config;
+    const { mcpTools, mcpScopes, watch, maxDepth, maxBatch, maxReplyBytes } = config;
     this.#service = dispatcher;
     this.#limits = { maxDepth, maxBatch, strict: true };
     this.#tools = new Tools(dispatcher, mcpTools);
     this.#scopes = mcpScopes;
-    this.#serverInfo = JSON.stringify({ name: mcpName, version: ownVersion() });
+    this.#serverInfo = JSON.stringify({ name: serviceName(), version: ownVersion() });
     this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
     this.#ttlMs = watch ? 0 : ttlMs;
     this.#styles = {

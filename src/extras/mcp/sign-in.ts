@@ -1,4 +1,5 @@
-import { type Config, resourceMetadataPath } from '../../core/config/config.ts';
+import { serviceName } from '../../core/base/package-files.ts';
+import { type Config, mcpPath, resourceMetadataPath } from '../../core/config/config.ts';
 import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
 
 /** How long clients may keep the metadata, seconds. */
@@ -21,7 +22,7 @@ const preflight = bodyless(204, [
  * a refusal that lead there (RFC 6750, 3).
  */
 export class SignIn {
-  /** Where the metadata is served: without a path, at the path of MCP, and at that of the resource, if it is another one. */
+  /** Where the metadata is served: without a path, at the path of MCP, and at that with the prefix that a proxy takes off. */
   readonly paths: ReadonlySet<string>;
   /** Of a 403: the token lacks a scope. */
   readonly scopeLines: readonly string[];
@@ -31,34 +32,32 @@ export class SignIn {
   readonly #withToken: readonly string[];
 
   constructor({
-    mcpPath,
-    mcpName,
-    mcpResource,
+    publicUrl,
     mcpAuthorizationServers,
     mcpScopes,
-  }: Pick<
-    Config,
-    'mcpPath' | 'mcpName' | 'mcpResource' | 'mcpAuthorizationServers' | 'mcpScopes'
-  >) {
-    const resource = new URL(mcpResource);
+  }: Pick<Config, 'publicUrl' | 'mcpAuthorizationServers' | 'mcpScopes'>) {
+    const resource = publicUrl + mcpPath;
+    const { origin, pathname } = new URL(resource);
     this.paths = new Set([
       resourceMetadataPath,
-      ...[mcpPath, resource.pathname].flatMap((path) => [
-        `${resourceMetadataPath}${path}`,
-        // Clients leave a final slash out.
-        `${resourceMetadataPath}${path.replace(/\/$/, '')}`,
-      ]),
+      ...[mcpPath, pathname].map((path) => `${resourceMetadataPath}${path}`),
     ]);
     const metadata = {
-      resource: mcpResource,
+      resource,
       authorization_servers: mcpAuthorizationServers,
       scopes_supported: mcpScopes.length === 0 ? undefined : mcpScopes,
       bearer_methods_supported: ['header'],
-      resource_name: mcpName,
+      resource_name: serviceName(),
     };
     const cache = ['cache-control', `public, max-age=${maxAge}`];
     this.#metadata = jsonAnswer(200, JSON.stringify(metadata), cache);
-    const at = `resource_metadata="${metadataUrl(resource, mcpPath)}"`;
+    // RFC 9728, 3.1 puts the well-known part between host and path:
+    //     https://example.com/mcp         https://example.com/.well-known/oauth-protected-resource/mcp
+    // If a proxy takes a prefix off, only what stands below that prefix is sure to come here (RFC 9728, 5.1 allows any URL
+    // in a challenge):
+    //     https://example.com/tools/mcp   https://example.com/tools/.well-known/oauth-protected-resource/mcp
+    const prefix = pathname.slice(0, -mcpPath.length);
+    const at = `resource_metadata="${origin}${prefix}${resourceMetadataPath}${mcpPath}"`;
     const scope = mcpScopes.length === 0 ? '' : `, scope="${mcpScopes.join(' ')}"`;
     this.#withoutToken = challenge(`${at}${scope}`);
     this.#withToken = challenge(`${at}${scope}, error="invalid_token"`);
@@ -75,23 +74,6 @@ export class SignIn {
   challengeLines(hasToken: boolean): readonly string[] {
     return hasToken ? this.#withToken : this.#withoutToken;
   }
-}
-
-/**
- * The URL of the metadata. RFC 9728, 3.1 puts the well-known part between host and path:
- *
- *     https://example.com/mcp         https://example.com/.well-known/oauth-protected-resource/mcp
- *
- * If a proxy takes a prefix off, which it sends here, only what stands below that prefix is sure to come here (RFC 9728, 5.1
- * allows any URL in a challenge):
- *
- *     https://example.com/tools/mcp   https://example.com/tools/.well-known/oauth-protected-resource/mcp
- */
-function metadataUrl({ origin, pathname }: URL, mcpPath: string): string {
-  const hasPrefix = pathname.endsWith(mcpPath);
-  const prefix = hasPrefix ? pathname.slice(0, -mcpPath.length) : '';
-  const path = hasPrefix ? mcpPath : pathname;
-  return `${origin}${prefix}${resourceMetadataPath}${path === '/' ? '' : path}`;
 }
 
 /** Pages may read the header only if it is named. */

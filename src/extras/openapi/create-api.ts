@@ -1,3 +1,4 @@
+import { serviceName } from '../../core/base/package-files.ts';
 import type { Log } from '../../core/observe/log.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { HttpOptions } from '../../server/http/edge/http-options.ts';
@@ -23,7 +24,8 @@ export function createHttpApi(
     corsHeaders,
     origins: new TrustedOrigins(http),
     maxDepth,
-    documentOf: (operations) => openApiBytes(operations, { ...config, asksWho }),
+    documentOf: (operations) =>
+      openApiBytes(operations, { ...config, title: serviceName(), asksWho }),
   });
 }
 

@@ -71,8 +71,9 @@ interface MediaType {
 }
 
 /** What a document says beside the procedures. */
-export interface DocumentFacts
-  extends Pick<Config, 'httpPath' | 'httpName' | 'httpAuth' | 'publicUrl'> {
+export interface DocumentFacts extends Pick<Config, 'httpPath' | 'httpAuth' | 'publicUrl'> {
+  /** Generators name a client by it. */
+  readonly title: string;
   /** Whether the service asks who calls. */
   readonly asksWho: boolean;
 }
@@ -88,7 +89,7 @@ export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApi
 
 function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<OpenApiDocument> {
   const { methods, components } = yield* openRpcSteps(operations.procedures);
-  const { httpPath, httpName, httpAuth, publicUrl, asksWho } = facts;
+  const { title, httpPath, httpAuth, publicUrl, asksWho } = facts;
   const spelling = new Spelling(components?.schemas ?? {}, ['Problem']);
   const ids = new DistinctNames(operationStyle);
   for (const { name } of methods) ids.meet(name);
@@ -117,7 +118,7 @@ function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<Open
   };
   return {
     openapi: '3.1.1',
-    info: { title: httpName, version: yield* versionSteps(content) },
+    info: { title, version: yield* versionSteps(content) },
     ...(publicUrl === '' ? {} : { servers: [{ url: publicUrl }] }),
     ...content,
   };

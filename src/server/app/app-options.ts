@@ -46,7 +46,7 @@ export function assertListenOptions(at: ListenOptions): void {
   resolveConfig({ host, port, socket });
 }
 
-/** Where a server listens. Without the option `http` its texts are empty, and its port is 0. */
+/** Where a server listens. */
 export interface Address {
   /** Empty on a Unix socket. */
   readonly host: string;
@@ -58,7 +58,7 @@ export interface Address {
   readonly url: string;
   /** The URL at which agents find the procedures as tools; undefined where the option `mcp` is off. */
   readonly mcpUrl: string | undefined;
-  /** The URL of /metrics; undefined where the option `metrics` is off, or nobody listens. */
+  /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
   /**
    * The URL of the console; undefined where the option `console` is off, the page is not built, or the server listens on a

@@ -16,7 +16,7 @@ import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../../core/service/watch.ts';
 import type { NatsFacts } from '../../extras/nats/connection/connection.ts';
 import type { Membership } from '../../extras/nats/member/member.ts';
-import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
+import { type HttpOptions, socketIdleMs, startupNotes } from '../http/edge/http-options.ts';
 import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createFetchHandler, type FetchHandler } from '../http/fetch/handler.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
@@ -140,13 +140,7 @@ export class RpcApp {
     this.#log.info({ event: 'start', node: process.version }, 'starting');
     const isLocal = isLoopback(place.host);
     const isOpen = isLocal && place.socket === '' && isForDeveloper(config);
-    const acts = isOpen || (config.consoleActions && wanted.authenticate !== undefined);
-    if (hasSite && config.consoleActions && !acts) {
-      throw new StartupError(
-        'option consoleActions: give the option authenticate too: without it, anyone who reaches the console could take profiles',
-      );
-    }
-    const site = hasSite ? { isLocal, acts } : undefined;
+    const site = hasSite ? { isLocal, acts: isOpen } : undefined;
     const { listening, options, facades } = await this.#openServers(wanted, site);
     const { calls } = listening;
     this.#transport = calls.transport;
@@ -171,7 +165,7 @@ export class RpcApp {
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const address = addressOf(listening, {
-      mcpPath: options.mcp?.path,
+      hasMcp: options.mcp !== undefined,
       hasMetrics: metrics !== undefined,
       hasConsole,
     });
@@ -273,8 +267,7 @@ export class RpcApp {
     const { mcp, httpPath } = dispatcher.config;
     if (!asksConsole && !mcp && httpPath === '') return make(http);
     const asksWho = asksOther || http.authenticate !== undefined;
-    const acts = dispatcher.config.consoleActions && asksWho;
-    const site = asksConsole ? { isLocal: false, acts } : undefined;
+    const site = asksConsole ? { isLocal: false, acts: false } : undefined;
     const loading = loadFacades(dispatcher, http, site, asksWho);
     // Nobody waits for this: what must not be served as it is declared is served so that it does no harm.
     loading
@@ -471,6 +464,7 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
     mcp: undefined,
     api: undefined,
     sharedPort: false,
+    socketIdleMs,
     console: undefined,
     serves: 'all',
     onConnectionRefused: (denial) => refused.note(denial),

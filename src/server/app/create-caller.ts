@@ -182,8 +182,7 @@ let shared: { config: Config; log: Log; deadlines: DeadlineSweep } | undefined;
 function sharedParts(): NonNullable<typeof shared> {
   if (shared === undefined) {
     const config = resolveConfig();
-    const { logLevel: level, maxLogBytesPerSecond: maxBytesPerSecond } = config;
-    const log = createLog({ level, maxBytesPerSecond });
+    const log = createLog({ level: config.logLevel });
     shared = { config, log, deadlines: new DeadlineSweep() };
   }
   return shared;
@@ -207,7 +206,7 @@ function createInlineKernel(
   const streams = new OpenStreams(config, deadlines, share, undefined);
   const reports = { onFault: onFault ?? logFault(log), onLine: logLine(log) };
   const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
-  const orphans = new OrphanCounts(config.maxOrphansPerWorker);
+  const orphans = new OrphanCounts();
   const turns = new InlineTurns(oneCaller, deadlines);
   const inline = new InlineExecutor(new InlineHost(options, deadlines, streams, orphans, turns));
   const routing = () => ({

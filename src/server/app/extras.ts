@@ -1,4 +1,4 @@
-import type { Config } from '../../core/config/config.ts';
+import { type Config, mcpPath } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { provideClusterTransport } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
@@ -81,9 +81,12 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boole
   const server = new McpServer(dispatcher);
   const { config } = dispatcher;
   const signIn = config.mcpAuthorizationServers.length === 0 ? undefined : await loadSignIn(config);
-  const path = config.mcpPath;
   return {
-    served: { path, facade: new McpEndpoint(path, server, http, signIn), metadata: signIn },
+    served: {
+      path: mcpPath,
+      facade: new McpEndpoint(mcpPath, server, http, signIn),
+      metadata: signIn,
+    },
     check: async (log: Log) => {
       await server.warnOfTools(log);
       if (signIn !== undefined && !asksWho) log.warn({ event: 'mcp-sign-in' }, asksNobody);

@@ -1,5 +1,5 @@
 import { StartupError } from '../../core/base/startup-error.ts';
-import type { Config } from '../../core/config/config.ts';
+import { type Config, mcpPath } from '../../core/config/config.ts';
 import { threadsOf } from '../../core/config/groups.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Denial } from '../../core/dispatch/share.ts';
@@ -14,36 +14,22 @@ import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 /** Most connections to a port of the operators' own. Scrapers and probes are few. */
 const mostOperators = 64;
 
-/** Stands for a server where nobody calls over HTTP. */
-const nowhere: HttpServer = Object.freeze({
-  transport: 'node',
-  address: Object.freeze({ host: '', port: 0, socket: undefined, url: '' }),
-  connections: 0,
-  sockets: 0,
-  close: async () => {},
-});
-
-/**
- * Without the option `http` only a port of the operators' own is listened at, where there is one.
- *
- * @throws whatever `listen` throws; no server listens then
- */
+/** @throws whatever `listen` throws; no server listens then */
 export async function listenForAll(
   service: Service,
   options: HttpOptions,
-  { http, metricsPort, transport }: Pick<Config, 'http' | 'metricsPort' | 'transport'>,
+  { metricsPort, transport }: Pick<Config, 'metricsPort' | 'transport'>,
 ): Promise<Servers> {
   if (metricsPort === 'same') {
-    if (!http) return { calls: nowhere, operations: nowhere };
     const server = await listen(service, { ...options, serves: 'all' }, transport);
     return { calls: server, operations: server };
   }
-  if (http && options.socket === '' && metricsPort === options.port && metricsPort !== 0) {
+  if (options.socket === '' && metricsPort === options.port && metricsPort !== 0) {
     throw new StartupError(
       `option metricsPort: ${metricsPort} is the port of the calls; choose another one, or leave it out to have both on one port`,
     );
   }
-  const calls = http ? await listen(service, { ...options, serves: 'calls' }, transport) : nowhere;
+  const calls = await listen(service, { ...options, serves: 'calls' }, transport);
   try {
     const maxConnections = Math.min(options.maxConnections, mostOperators);
     const own: HttpOptions = {
@@ -54,7 +40,7 @@ export async function listenForAll(
       maxConnections,
     };
     // Both servers have the same to say: the first has said it.
-    const quiet = http ? { warn: () => {}, tellTransport: () => {} } : {};
+    const quiet = { warn: () => {}, tellTransport: () => {} };
     const operations = await listen(service, { ...own, ...quiet }, transport);
     return { calls, operations };
   } catch (error) {
@@ -66,15 +52,14 @@ export async function listenForAll(
 /** @param beside what the app serves beside its calls */
 export function addressOf(
   { calls, operations }: Servers,
-  beside: { mcpPath: string | undefined; hasMetrics: boolean; hasConsole: boolean },
+  beside: { hasMcp: boolean; hasMetrics: boolean; hasConsole: boolean },
 ): Address {
-  const { mcpPath, hasMetrics, hasConsole } = beside;
+  const { hasMcp, hasMetrics, hasConsole } = beside;
   const { url, socket } = calls.address;
-  const urlAt = (path: string, base: string): string | undefined =>
-    base === '' ? undefined : new URL(path, base).href;
+  const urlAt = (path: string, base: string): string => new URL(path, base).href;
   return {
     ...calls.address,
-    mcpUrl: mcpPath === undefined ? undefined : urlAt(mcpPath, url),
+    mcpUrl: hasMcp ? urlAt(mcpPath, url) : undefined,
     metricsUrl: hasMetrics ? urlAt('/metrics', operations.address.url) : undefined,
     // No browser opens a page on a Unix socket.
     consoleUrl: hasConsole && socket === undefined ? urlAt('/console/', url) : undefined,

@@ -102,9 +102,8 @@ export class Supervisor {
 
   #createSlots(config: Config): Slot[] {
     const { modules, version, log } = this.#options;
-    const { processes, startTimeoutMs, shutdownGraceMs, maxZombies, maxProcessMb } = config;
+    const { processes, startTimeoutMs, shutdownGraceMs, maxProcessMb } = config;
     const options: SlotOptions = {
-      maxZombies,
       maxProcessMb,
       // One startTimeoutMs for the front end's own loading of the modules, one for the workers'.
       startLimitMs: 2 * startTimeoutMs,
@@ -224,7 +223,7 @@ function startError({ code, signal, failure }: ServerEnd): StartupError {
   return error;
 }
 
-export interface SlotOptions extends Pick<Config, 'maxZombies' | 'maxProcessMb'> {
+export interface SlotOptions extends Pick<Config, 'maxProcessMb'> {
   readonly startLimitMs: number;
   /** How long a process may take to end after it was told to. */
   readonly shutdownGraceMs: number;
@@ -459,12 +458,15 @@ function endFields({ code, signal, failure, suspects }: ServerEnd): LogFields {
   };
 }
 
+/** Threads stuck in native code for which a process is replaced: only its end ends them. A few may come back by themselves. */
+const maxZombies = 8;
+
 /** Which limit a process exceeds; undefined: none. */
 export function excessOf(
   { zombies, rssBytes }: Figures,
-  { maxZombies, maxProcessMb }: Pick<Config, 'maxZombies' | 'maxProcessMb'>,
+  { maxProcessMb }: Pick<Config, 'maxProcessMb'>,
 ): 'zombies' | 'memory' | undefined {
-  if (maxZombies > 0 && zombies >= maxZombies) return 'zombies';
+  if (zombies >= maxZombies) return 'zombies';
   if (maxProcessMb > 0 && rssBytes > maxProcessMb * 1024 ** 2) return 'memory';
   return undefined;
 }

@@ -35,7 +35,7 @@ export const inline: Subject = {
     const options = { timeoutMs, maxReplyBytes, checkResults: 'refuse' as const, onFault };
     const streams = createStreams(deadlines, observer);
     const turns = new InlineTurns(oneCaller, deadlines);
-    const orphans = new OrphanCounts(4096);
+    const orphans = new OrphanCounts();
     const host = new InlineHost(options, deadlines, streams, orphans, turns, observer);
     return {
       executor: new InlineExecutor(host),
@@ -124,8 +124,6 @@ function poolSubject(
           maxQueue: 10_000,
           timeoutMs,
           maxRequestMs: timeoutMs,
-          maxOrphansPerWorker: 10_000,
-          maxCallsPerWorker: 0,
           maxWorkerMemory: 0,
           counters: new PoolCounters(),
           broadcasts: { replaysFor: () => [], send: async () => [] },

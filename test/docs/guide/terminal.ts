@@ -110,7 +110,6 @@ export class Terminal {
         ...env,
         ...this.#project.env,
         PORT: '0',
-        TANDEM_PORT: '0',
         TANDEM_WORKERS: '1',
         TANDEM_SPARE_WORKERS: '0',
         // The pages leave the log out.

@@ -108,13 +108,6 @@ export function routes(start: Start): void {
     }
   });
 
-  test('health routes can be turned off', async (t) => {
-    const { client } = await start(t, { health: false });
-    const one = client();
-    assert.equal((await one.ask(request('GET', '/healthz'))).status, 404);
-    assert.equal((await one.ask(request('GET', '/readyz'))).status, 404);
-  });
-
   test('health routes take GET and HEAD only', async (t) => {
     const { client } = await start(t);
     const reply = await client().ask(post('', {}, '/readyz'));

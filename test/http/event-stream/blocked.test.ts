@@ -13,7 +13,7 @@ describe('an event stream', () => {
     const stream = new EventStream(
       {
         streamPingMs: pingMs,
-        writeTimeoutMs: 60_000,
+        bodyTimeoutMs: 60_000,
         replyMemory: new ReplyMemory(1024 ** 2),
       },
       new RequestScope(),

@@ -182,7 +182,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a client that reads too slowly is closed at its deadline', async (t) => {
-      const { client, server, service } = await start(t, { writeTimeoutMs: 100 });
+      const { client, server, service } = await start(t, { bodyTimeoutMs: 100 });
       const socket = await RawSocket.open(client());
       const before = performance.now();
       socket.client.socket.pause();

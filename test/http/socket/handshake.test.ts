@@ -42,7 +42,7 @@ const refused: readonly Wrong[] = [
   },
   { what: 'a foreign origin', headers: { origin: 'https://evil.example' }, status: 403 },
   { what: 'an opaque origin', headers: { origin: 'null' }, status: 403 },
-  { what: 'headers beyond the limit', headers: { 'x-long': 'x'.repeat(9000) }, status: 431 },
+  { what: 'headers beyond the limit', headers: { 'x-long': 'x'.repeat(17_000) }, status: 431 },
   { what: 'another path', headers: {}, path: '/other', status: 404 },
 ];
 
@@ -62,7 +62,6 @@ for (const transport of ['uws', 'node'] as const) {
         const { client, server } = await start(t, {
           allowedHosts: ['test'],
           corsOrigin: ['https://good.example'],
-          maxHeaderBytes: 8000,
         });
         const own = headers.host === undefined ? headers : { ...headers, host: undefined };
         const text = upgradeRequest(own, path, method);

@@ -293,7 +293,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a client that does not read at all is cut, and its streams end', async (t) => {
-      const { open, stage, app } = await start(t, { writeTimeoutMs: 200 });
+      const { open, stage, app } = await start(t, { bodyTimeoutMs: 200 });
       const socket = await open();
       await socket.ask(rpc('flood', { length: 10_000 }));
       socket.client.socket.pause();

@@ -98,7 +98,6 @@ class Bench {
       timeoutMs: 1000,
       counters: new PoolCounters(),
       bodies: this.memory,
-      maxOrphansPerWorker: 10,
     };
     this.calls = new WorkerCalls(
       thread,

@@ -81,7 +81,6 @@ class Bench {
       counters: new PoolCounters(),
       bodies: this.memory,
       streams,
-      maxOrphansPerWorker: 10,
     } as PoolOptions; // a worker that has loaded asks for no others
     this.worker = new PoolWorker(() => thread, undefined, workerOwner, options, events);
     const body = this.memory.lend(large);

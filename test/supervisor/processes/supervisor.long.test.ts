@@ -151,14 +151,16 @@ describe('the supervisor', () => {
   });
 
   test('replaces a process with stuck threads: the next is ready before the old one ends', async (t) => {
-    const { server, url } = await cli.serveFor(t, [service, '--max-zombies', '1']);
+    const { server, url } = await cli.serveFor(t, [service]);
     const first = await where(url);
     const load = new Load(url, 4);
-    const path = join(folder, 'let-go');
-    t.after(() => writeFileSync(path, ''));
-    await stickThread(url, path);
+    const paths = Array.from({ length: 8 }, (_, i) => join(folder, `let-go-${i}`));
+    t.after(() => {
+      for (const path of paths) writeFileSync(path, '');
+    });
+    for (const path of paths) await stickThread(url, path);
     await load.next(({ result }) => result !== undefined && result.pid !== first, 20);
-    // Although its thread is not let go.
+    // Although its threads are not let go.
     await until(() => !isAlive(first));
     const ended = await load.stop();
     assert.deepEqual(ended.map(wrongAnswer).filter(Boolean), []);

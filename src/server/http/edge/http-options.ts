@@ -5,6 +5,9 @@ import type { Document } from '../../../core/dispatch/service.ts';
 import type { Denial } from '../../../core/dispatch/share.ts';
 import type { Answer, BodyHandler } from './answer.ts';
 
+/** Silence in which a client that is alive answers several pings. */
+export const socketIdleMs = 60_000;
+
 /** The complete options of both servers: the configuration, and what an app makes of it. */
 export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   /**
@@ -12,6 +15,8 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
    * Of a Unix socket: whether the last process that listens has it.
    */
   readonly sharedPort: boolean;
+  /** How long a WebSocket may send nothing, no answer to a ping either, before it is closed. */
+  readonly socketIdleMs: number;
   /** The path at which MCP is served, and what serves it; undefined: nowhere. */
   readonly mcp: McpSite | undefined;
   /** The path below which each procedure has a URL, and what serves them; undefined: none has one. */

@@ -168,8 +168,7 @@ export async function freePorts({
   port,
   metricsPort,
   socket,
-  http,
-}: Ports & Pick<Config, 'host' | 'socket' | 'http'>): Promise<Ports> {
+}: Ports & Pick<Config, 'host' | 'socket'>): Promise<Ports> {
   const held: Server[] = [];
   const hold = async (wanted: number): Promise<number> => {
     const server = await holdPort(host, wanted);
@@ -178,8 +177,8 @@ export async function freePorts({
     return (server.address() as AddressInfo).port;
   };
   try {
-    if (http && socket !== '') await assertSocketFree(resolvePath(socket), 'socket');
-    const own = http && socket === '' ? await hold(port) : port;
+    if (socket !== '') await assertSocketFree(resolvePath(socket), 'socket');
+    const own = socket === '' ? await hold(port) : port;
     // Both ports are held at once: two times 0 must give two different ports.
     return {
       port: own,

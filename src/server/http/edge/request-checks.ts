@@ -118,30 +118,32 @@ const unsupportedType = rejection(
 const unsupportedEncoding = rejection(415, 'content-encoding must be identity');
 const badTimeout = rejection(400, badTimeoutReason);
 
+/** Of all names and values, and 4 bytes for each. Node's own limit. */
+export const maxHeaderBytes: number = 16 * 1024;
+
+/** uWebSockets.js holds 98, and answers nothing above. */
+const maxHeaders = 96;
+
+const headersTooLarge = rejection(
+  431,
+  `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
+);
+
 /** The checks of a request below JSON-RPC, on plain data. Each returns the refusal, or undefined. */
 export class Checks {
   readonly #maxBodyBytes: number;
-  readonly #maxHeaderBytes: number;
-  readonly #maxHeaders: number;
   readonly #isServed: ((host: string | undefined) => boolean) | undefined;
   readonly #onForeign: HttpOptions['onForeign'];
-  readonly #headersTooLarge: Answer;
   readonly #large: Answer;
   readonly #farTooLarge: Answer;
   /** The last Host that was found good: most clients send the same one. */
   #knownHost: string | undefined;
 
   constructor(options: HttpOptions) {
-    const { maxBodyBytes, maxHeaderBytes, maxHeaders, allowedHosts, onForeign } = options;
+    const { maxBodyBytes, allowedHosts, onForeign } = options;
     this.#onForeign = onForeign;
     this.#maxBodyBytes = maxBodyBytes;
-    this.#maxHeaderBytes = maxHeaderBytes;
-    this.#maxHeaders = maxHeaders;
     this.#isServed = createHostCheck(allowedHosts);
-    this.#headersTooLarge = rejection(
-      431,
-      `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
-    );
     const large = errorReply('null', ErrorCode.LimitExceeded, { limit: maxBodyBytes });
     this.#large = jsonAnswer(413, large);
     this.#farTooLarge = { ...this.#large, close: true };
@@ -201,7 +203,7 @@ export class Checks {
   #headers(head: RequestHead): Answer | undefined {
     if (Number.isNaN(head.contentLength)) return badLength;
     if (head.hosts > 1) return repeatedHost;
-    const isTooLarge = head.bytes > this.#maxHeaderBytes || head.count > this.#maxHeaders;
-    return isTooLarge ? this.#headersTooLarge : undefined;
+    const isTooLarge = head.bytes > maxHeaderBytes || head.count > maxHeaders;
+    return isTooLarge ? headersTooLarge : undefined;
   }
 }

@@ -89,7 +89,7 @@ const getOnly = rejection(405, 'use GET', readOnly);
 const postOnly = rejection(405, 'use POST', { headers: ['allow', 'POST'] });
 const noActions = rejection(
   403,
-  'the console takes profiles on a loopback address outside production, or with consoleActions and authenticate',
+  'the console takes profiles on a loopback address outside production; elsewhere tandem profile does',
 );
 const otherOrigin = rejection(403, 'only the page of this console may ask for a profile');
 const notReady = rejection(503, 'the service is starting or stopping, try again');
@@ -117,7 +117,7 @@ export class RequestHandler {
   readonly #onlyPages: Answer;
 
   constructor(service: Service, options: HttpOptions, turns: ReplyTurns) {
-    const { path, introspection, serves, streamPingMs, writeTimeoutMs } = options;
+    const { path, introspection, serves, streamPingMs, bodyTimeoutMs } = options;
     const { replyMemory } = service;
     this.context = {
       service,
@@ -126,7 +126,7 @@ export class RequestHandler {
       checks: new Checks(options),
       peers: createPeers(options),
       bodyDeadlines: new BodyDeadlines(),
-      eventStreams: { streamPingMs, writeTimeoutMs, replyMemory },
+      eventStreams: { streamPingMs, bodyTimeoutMs, replyMemory },
       turns,
     };
     this.head = new RequestHead(options);
@@ -143,7 +143,7 @@ export class RequestHandler {
   /** @param url the path, without the query */
   targetOf(url: string): Target {
     const options = this.context.options;
-    const { path, mcp, api, serves, introspection, console: site, health } = options;
+    const { path, mcp, api, serves, introspection, console: site } = options;
     if (url === path && serves !== 'operations') return 'rpc';
     if (mcp !== undefined && serves !== 'operations') {
       if (url === mcp.path) return 'mcp';
@@ -164,8 +164,8 @@ export class RequestHandler {
     }
     if (serves === 'calls') return 'none';
     if (this.context.service.metrics !== undefined && url === '/metrics') return 'metrics';
-    if (health && url === '/healthz') return 'healthz';
-    if (health && url === '/readyz') return 'readyz';
+    if (url === '/healthz') return 'healthz';
+    if (url === '/readyz') return 'readyz';
     return 'none';
   }
 

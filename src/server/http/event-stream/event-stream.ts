@@ -85,7 +85,7 @@ export interface EventStreamOptions {
   /** A stream that was silent for so long writes a comment; 0: it does not. */
   readonly streamPingMs: number;
   /** How long a client may read nothing, beyond the time that the waiting bytes allow. */
-  readonly writeTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
   readonly replyMemory: ReplyMemory;
 }
 
@@ -253,7 +253,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   }
 
   #write(texts: readonly string[]): void {
-    const { streamPingMs, writeTimeoutMs } = this.#options;
+    const { streamPingMs, bodyTimeoutMs } = this.#options;
     const head = this.#head;
     this.#head = undefined;
     if (head === undefined) this.#ping?.refresh();
@@ -270,7 +270,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     this.#isBlocked = true;
     let bytes = 0;
     for (const text of texts) bytes += Buffer.byteLength(text);
-    this.#deadline = setTimeout(() => this.cut(), transferTimeoutMs(bytes, writeTimeoutMs));
+    this.#deadline = setTimeout(() => this.cut(), transferTimeoutMs(bytes, bodyTimeoutMs));
     this.#count(bytes);
   }
 

@@ -375,7 +375,7 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
     }
     if (bytes > largeBody) {
       // Without this deadline, a client that does not read would keep the whole reply in memory.
-      const deadlineMs = transferTimeoutMs(bytes, this.#context.options.writeTimeoutMs);
+      const deadlineMs = transferTimeoutMs(bytes, this.#context.options.bodyTimeoutMs);
       this.#writeTimer = setTimeout(() => this.cut(), deadlineMs);
     }
   }

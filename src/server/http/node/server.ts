@@ -15,6 +15,7 @@ import {
   SocketFile,
   socketError,
 } from '../edge/http-server.ts';
+import { maxHeaderBytes } from '../edge/request-checks.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { createHandler, createRequests } from './handler.ts';
@@ -86,7 +87,7 @@ class NodeServer extends ListeningServer {
         leastRequestTimeout,
         Math.ceil(longest) + serverOptions.headersTimeout,
       ),
-      maxHeaderSize: 2 * options.maxHeaderBytes,
+      maxHeaderSize: 2 * maxHeaderBytes,
     };
     this.#upgrades = new NodeUpgrades(requests, undefined, (socket) => idle.deleteSocket(socket));
     const takesUpgrades = options.webSocket && options.serves !== 'operations';

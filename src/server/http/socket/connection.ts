@@ -1,5 +1,5 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { Overload } from '../../../core/base/overloads.ts';
+import { maxCallsPerConnection, type Overload } from '../../../core/base/overloads.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { overloadedOutcome, overloadedReply, unrunOutcome } from '../../../core/dispatch/call.ts';
 import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
@@ -316,7 +316,7 @@ export class SocketConnection implements Subscriber {
   look(now: number, stalledMs: number, longestMs: number): number | undefined {
     if (this.#backlog === undefined) return this.#clocks.look(now, stalledMs, longestMs);
     // The client can't see a ping before it has read what was sent before it.
-    const dueAt = this.#backlog.dueAt(this.#context.options.writeTimeoutMs, this.#streams > 0);
+    const dueAt = this.#backlog.dueAt(this.#context.options.bodyTimeoutMs, this.#streams > 0);
     if (now >= dueAt) this.#wire.cut();
     this.#clocks.restart(now);
     return undefined;
@@ -341,7 +341,7 @@ export class SocketConnection implements Subscriber {
       return { refusal: unrunOutcome({ code: ErrorCode.Cancelled, data }) };
     }
     const overload = 'callsOfConnection';
-    if ((this.#open?.size ?? 0) < this.#context.options.maxCallsPerConnection) return undefined;
+    if ((this.#open?.size ?? 0) < maxCallsPerConnection) return undefined;
     return { refusal: overloadedOutcome(overload), overload };
   }
 
@@ -415,7 +415,7 @@ class ConnectionClocks {
     const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
     const since = this.#withinMessageSince(now);
     const isLate = since !== undefined && now - since >= longestMs;
-    if (socketIdleMs > 0 && (isSilent || isLate)) {
+    if (isSilent || isLate) {
       this.#wire.cut();
       return undefined;
     }
@@ -470,10 +470,10 @@ class Backlog implements WaitingReply {
    * When the client is too slow, by `clockMs`: as with a large reply over HTTP. Streams pause where their client is slow,
    * so it may be as slow as it likes, as long as it reads at all.
    */
-  dueAt(writeTimeoutMs: number, isStreaming: boolean): number {
+  dueAt(bodyTimeoutMs: number, isStreaming: boolean): number {
     return isStreaming
-      ? this.#movedAt + writeTimeoutMs
-      : this.#since + transferTimeoutMs(this.#total, writeTimeoutMs);
+      ? this.#movedAt + bodyTimeoutMs
+      : this.#since + transferTimeoutMs(this.#total, bodyTimeoutMs);
   }
 
   get pace(): number {

@@ -92,10 +92,10 @@ export class Sockets {
   #sending: OpenSocket[] = [];
 
   constructor(service: Service, options: HttpOptions) {
-    const { maxBodyBytes, bodyTimeoutMs, writeTimeoutMs, streamPingMs, socketIdleMs } = options;
+    const { maxBodyBytes, bodyTimeoutMs, streamPingMs, socketIdleMs } = options;
     this.#service = service;
     this.#maxBodyBytes = maxBodyBytes;
-    const clocks = [writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
+    const clocks = [bodyTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
     this.#lookMs = Math.min(mostLookMs, ...clocks.map((ms) => ms / 4));
     this.#windowMs = socketIdleMs + transferTimeoutMs(maxBodyBytes, bodyTimeoutMs);
   }

@@ -39,7 +39,7 @@ type Offering = Pick<UnsentReply, 'offer'>;
 export class UwsReplies {
   readonly inFlight: InFlight;
   readonly memory: ReplyMemory;
-  readonly writeTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
   readonly #waiting = new Set<Offering>();
   #offering: NodeJS.Timeout | undefined;
   /** Replies without a body that have ended in this turn of the event loop. */
@@ -48,7 +48,7 @@ export class UwsReplies {
   constructor({ inFlight, service, options }: ExchangeContext) {
     this.inFlight = inFlight;
     this.memory = service.replyMemory;
-    this.writeTimeoutMs = options.writeTimeoutMs;
+    this.bodyTimeoutMs = options.bodyTimeoutMs;
   }
 
   add(reply: Offering): void {
@@ -289,7 +289,7 @@ class UnsentReply implements WaitingReply {
     this.#res = res;
     this.#rest = body;
     this.#taken = res.getWriteOffset();
-    const deadlineMs = transferTimeoutMs(body.byteLength, replies.writeTimeoutMs);
+    const deadlineMs = transferTimeoutMs(body.byteLength, replies.bodyTimeoutMs);
     this.#deadline = setTimeout(() => this.cut(), deadlineMs);
     res.onWritable((offset) => {
       const written = this.#write(offset);

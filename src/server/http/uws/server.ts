@@ -230,8 +230,8 @@ export class UwsServer extends ListeningServer {
   }
 }
 
-/** Seconds of silence that uWebSockets.js can wait for; with any other number it ends the process. */
-const idleSeconds = { least: 8, most: 960 } as const;
+/** The least seconds of silence that uWebSockets.js can wait for; with fewer it ends the process. */
+const leastIdleSeconds = 8;
 
 /** uWebSockets.js copies the own members of this object to its socket, and nothing of its prototype. */
 interface UserData {
@@ -324,9 +324,7 @@ function takeSockets(
   { path, maxBodyBytes, socketIdleMs }: HttpOptions,
   upgrade: NonNullable<Behavior['upgrade']>,
 ): void {
-  const seconds = Math.ceil(socketIdleMs / 1000);
-  const idleTimeout =
-    seconds === 0 ? 0 : Math.min(Math.max(seconds, idleSeconds.least), idleSeconds.most);
+  const idleTimeout = Math.max(Math.ceil(socketIdleMs / 1000), leastIdleSeconds);
   app.ws<UserData>(path, {
     maxPayloadLength: maxBodyBytes,
     idleTimeout,

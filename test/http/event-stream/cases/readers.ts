@@ -36,8 +36,8 @@ export const readers: readonly EventCase[] = [
     },
   },
   {
-    name: 'a client that reads nothing for writeTimeoutMs is cut, and its generator ends',
-    http: { writeTimeoutMs: 300 },
+    name: 'a client that reads nothing for bodyTimeoutMs is cut, and its generator ends',
+    http: { bodyTimeoutMs: 300 },
     async run(stage) {
       const client = stage.client();
       client.send(rpc('texts', { size, count: 1e9 }));
@@ -51,7 +51,7 @@ export const readers: readonly EventCase[] = [
   },
   {
     name: 'a client that reads slowly is not cut',
-    http: { writeTimeoutMs: 4000 },
+    http: { bodyTimeoutMs: 4000 },
     async run(stage) {
       const count = Math.ceil(kernelBytes / 4 / valueBytes);
       const client = stage.client();

@@ -179,7 +179,6 @@ function groups(): (readonly [text: string, pages: readonly string[]])[] {
     'docs/reference/api/README.md',
     'docs/protocol.md',
     'docs/support.md',
-    'docs/upgrading.md',
     'CHANGELOG.md',
   ];
   const internals = [

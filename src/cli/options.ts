@@ -1,12 +1,5 @@
 import { type Command, type Help, Option } from 'commander';
-import {
-  type FlagValues,
-  noAlias,
-  type OptionName,
-  optionNames,
-  removedOption,
-  removedOptions,
-} from '../core/config/config.ts';
+import { type FlagValues, type OptionName, optionNames } from '../core/config/config.ts';
 import {
   type Option as ConfigOption,
   defaultText,
@@ -67,14 +60,6 @@ export function addConfigOptions(
 ): Command {
   for (const name of names) {
     for (const flag of toFlags(name, table[name] as ConfigOption<unknown>)) command.addOption(flag);
-  }
-  for (const name of Object.keys(removedOptions)) {
-    const refuse = (): never => {
-      throw removedOption(name);
-    };
-    command.addOption(
-      new Option(`--${flagOf(name, noAlias)} <value>`).argParser(refuse).hideHelp(),
-    );
   }
   return command;
 }

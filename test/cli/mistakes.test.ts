@@ -82,17 +82,6 @@ const mistakes: Mistake[] = [
     says: [/maxBodyMemory \(1048576\)/],
   },
   {
-    what: 'a flag that is gone',
-    args: ['serve', good, '--inline-below-us', '100'],
-    says: [/^tandem: option inlineBelowUs is gone: .*placement: 'inline'$/m],
-  },
-  {
-    what: 'a variable that is gone',
-    args: ['serve', good],
-    env: { TANDEM_DEMOTE_ABOVE_US: '10' },
-    says: [/^tandem: option demoteAboveUs is gone \(TANDEM_DEMOTE_ABOVE_US\): /m],
-  },
-  {
     what: 'a group of workers with a member that there is not',
     args: ['serve', good, '--group', 'gpu:threads=2'],
     says: [/--group: expected the members of the group gpu to be workers, .*got "threads"/],

@@ -97,28 +97,9 @@ function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.Proc
   return settle(option, variable, readText(option, text), text);
 }
 
-const noLearning =
-  "what a call cost says nothing about the next params, so procedures are no longer moved by measurement; declare placement: 'inline'";
-
-/** Options of earlier versions, each with the reason why it is gone and what to do instead. */
-export const removedOptions: Readonly<Record<string, string>> = {
-  inlineBelowUs: noLearning,
-  demoteAboveUs: noLearning,
-};
-
-/** A removed option has the flag and the variable of its name alone. */
-export const noAlias = { flag: undefined, env: [] };
-
-/** @param given the variable that sets the option; undefined: code or a flag does */
-export function removedOption(name: string, given?: string): StartupError {
-  const from = given === undefined ? '' : ` (${given})`;
-  return new StartupError(`option ${name} is gone${from}: ${removedOptions[name]}`);
-}
-
 function assertKnown(options: object, otherNames: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(table, name)) continue;
-    if (Object.hasOwn(removedOptions, name)) throw removedOption(name);
     const guess = suggest(name, [...optionNames, ...otherNames]);
     const hint =
       guess === undefined ? 'docs/reference/options.md lists them' : `did you mean ${guess}?`;
@@ -290,10 +271,6 @@ export function resolveConfig(
   otherNames: readonly string[] = [],
 ): Config {
   assertKnown(options, otherNames);
-  for (const name of Object.keys(removedOptions)) {
-    for (const variable of variablesOf(name, noAlias))
-      if ((env[variable] ?? '').trim() !== '') throw removedOption(name, variable);
-  }
   const given: Record<string, unknown> = {};
   for (const name of optionNames) given[name] = settleOption(name, options, env);
   for (const name of optionNames) {

@@ -19,8 +19,8 @@ export interface StartOrder {
 export interface ReadyReport {
   /** The text to print once all processes are ready. Its first line is the message of the line of the log. */
   readonly banner: string;
-  /** Fields of that line. A process of an earlier version sends none. */
-  readonly facts?: Fields;
+  /** Fields of that line. */
+  readonly facts: Fields;
   /** A successor can listen while this process still does. */
   readonly sharesPort: boolean;
 }
@@ -109,7 +109,7 @@ function amounts(names: readonly string[]): Readonly<Record<string, Check>> {
 
 const fromServer: Readonly<Record<string, Check>> = {
   ready: shape({
-    report: shape({ banner: isText, facts: either(isFields, isUndefined), sharesPort: isFlag }),
+    report: shape({ banner: isText, facts: isFields, sharesPort: isFlag }),
   }),
   failed: shape({
     failure: shape({

@@ -40,7 +40,7 @@ const snapshot = {
 };
 
 const fromServer = [
-  { type: 'ready', report: { banner: 'hello', sharesPort: true } },
+  { type: 'ready', report: { banner: 'hello', facts: {}, sharesPort: true } },
   { type: 'failed', failure: { message: 'no', stack: undefined } },
   { type: 'figures', figures: { zombies: 0, rssBytes: 1 } },
   { type: 'drained', snapshot },

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { post, type RawClient } from '../http/raw-client.ts';
 import { error, parseError, result, settled } from '../protocol/case.ts';
-import { needs, usualServer } from '../servers.ts';
-import { fileOf, type JsonCase } from './json/case.ts';
-import { corpus, filesOf } from './json/corpus.ts';
+import { type ServerName, servers, usualServer } from '../servers.ts';
+import type { JsonCase } from './json/case.ts';
+import { corpus } from './json/corpus.ts';
 import { placedProcedures, referenceOf, withoutHints } from './reference.ts';
-import { Target, type Transport, transports } from './target.ts';
-
-const folder = new URL('../fixtures/json/', import.meta.url);
-
-/** What the tests send is what the files hold. */
-const files: readonly JsonCase[] = corpus.map((one) => ({
-  ...one,
-  bytes: readFileSync(new URL(fileOf(one), folder)),
-}));
+import { Target } from './target.ts';
 
 /** Makes a body a large one. The reference reads a short one in its place: nothing of it comes back. */
 const pad = 'x'.repeat(70_000);
@@ -24,18 +15,18 @@ const pad = 'x'.repeat(70_000);
 interface Form {
   readonly name: string;
   readonly body: string;
-  readonly transports: readonly Transport[];
+  readonly transports: readonly ServerName[];
 }
 
 /** How a body is read does not depend on what carried it: one transport is asked all of it. */
-const form = (name: string, body: string, on: readonly Transport[] = [usualServer]): Form => ({
+const form = (name: string, body: string, on: readonly ServerName[] = [usualServer]): Form => ({
   name,
   body,
   transports: on,
 });
 
 const forms: readonly Form[] = [
-  form('as params', '{"jsonrpc":"2.0","method":"@echo","params":{"value":#},"id":1}', transports),
+  form('as params', '{"jsonrpc":"2.0","method":"@echo","params":{"value":#},"id":1}', servers),
   form('as params, the id first', '{"id":"a","method":"@echo","params":{"value":#}}'),
   form('as params of a notification', '{"method":"@echo","params":{"value":#}}'),
   form(
@@ -45,7 +36,7 @@ const forms: readonly Form[] = [
   form('in a batch', '[{"method":"@any","id":1},{"method":"@echo","params":{"value":#},"id":2}]'),
   form('as an element of a batch', '[#,{"method":"@any","id":1}]'),
   form('in a member that is ignored', '{"method":"@any","x":#,"id":1}'),
-  form('as the whole body', '#', transports),
+  form('as the whole body', '#', servers),
   form('in large params, last', '{"method":"@padded","params":{"pad":"~","value":#},"id":1}'),
   form('in large params, first', '{"id":1,"method":"@padded","params":{"value":#,"pad":"~"}}'),
   form(
@@ -74,23 +65,17 @@ function stated({ verdict, bytes }: JsonCase): string {
   }
 }
 
-test('the files are those of the corpus: npm run json-corpus makes them', () => {
-  const made = filesOf(corpus);
-  const found = readdirSync(folder).filter((name) => name.endsWith('.json'));
-  assert.deepEqual(found.toSorted(), [...made.keys()].toSorted());
-  for (const [name, bytes] of made)
-    assert.ok(readFileSync(new URL(name, folder)).equals(bytes), name);
-  assert.equal(made.size, corpus.length, 'no name twice');
-  assert.ok(made.size >= 200);
-  const texts = [...made.values()].map((bytes) => bytes.toString('latin1'));
-  assert.equal(new Set(texts).size, texts.length, 'no text twice');
+test('no two texts of the corpus have one name, or are the same', () => {
+  const texts = corpus.map(({ bytes }) => bytes.toString('latin1'));
+  assert.equal(new Set(texts).size, corpus.length);
+  assert.equal(new Set(corpus.map(({ name }) => name)).size, corpus.length);
 });
 
 test('the reference gives each text the verdict that is stated', () => {
   const [asParams] = forms as readonly [Form];
-  for (const one of files) {
+  for (const one of corpus) {
     const { reply } = referenceOf(bodyOf(asParams, 'in.', one.bytes), placedProcedures);
-    assert.equal(reply, stated(one), fileOf(one));
+    assert.equal(reply, stated(one), one.name);
   }
 });
 
@@ -108,8 +93,8 @@ async function countOf(client: RawClient, place: string): Promise<number> {
   return (JSON.parse(reply ?? '{}') as { result: number }).result;
 }
 
-for (const transport of transports) {
-  describe(`the JSON corpus on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`the JSON corpus on ${transport}`, () => {
     let target: Target;
     let client: RawClient;
     before(async () => {
@@ -126,10 +111,10 @@ for (const transport of transports) {
       });
       for (const one of forms.filter((each) => each.transports.includes(transport))) {
         test(`${one.name}, ${place}`, async () => {
-          for (const file of files) {
-            const body = bodyOf(one, place, file.bytes);
-            const expected = referenceOf(bodyOf(one, place, file.bytes, ''), placedProcedures);
-            assert.equal(await ask(client, body), expected.reply, fileOf(file));
+          for (const text of corpus) {
+            const body = bodyOf(one, place, text.bytes);
+            const expected = referenceOf(bodyOf(one, place, text.bytes, ''), placedProcedures);
+            assert.equal(await ask(client, body), expected.reply, text.name);
             runs += expected.runs;
           }
           // What was refused did not run, what was accepted ran once.
@@ -141,7 +126,7 @@ for (const transport of transports) {
 }
 
 test('the corpus has texts of every kind', () => {
-  const counts = (verdict: string) => files.filter((one) => one.verdict === verdict).length;
+  const counts = (verdict: string) => corpus.filter((one) => one.verdict === verdict).length;
   assert.ok(counts('accept') >= 80 && counts('reject') >= 100, 'accept and reject');
   for (const verdict of ['rounded', 'infinite', 'last wins', 'as written', 'too deep', 'UTF-16']) {
     assert.ok(counts(verdict) >= 3, verdict);

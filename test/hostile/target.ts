@@ -4,9 +4,7 @@ import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/hostile/inline.ts';
 import { usual } from '../harness.ts';
 import { RawClient } from '../http/raw-client.ts';
-
-export type Transport = 'uws' | 'node';
-export const transports: readonly Transport[] = ['uws', 'node'];
+import type { ServerName } from '../servers.ts';
 
 /** One of test/fixtures/hostile. */
 export type Fixture = 'both' | 'inline' | 'worker' | 'auto' | 'frames';
@@ -31,19 +29,19 @@ export async function startDispatcher(
 
 /** A server that hostile bytes are sent to. */
 export class Target {
-  readonly transport: Transport;
+  readonly transport: ServerName;
   readonly #app: RpcApp;
   readonly #port: number;
   readonly #clients = new Set<RawClient>();
 
-  private constructor(transport: Transport, app: RpcApp, port: number) {
+  private constructor(transport: ServerName, app: RpcApp, port: number) {
     this.transport = transport;
     this.#app = app;
     this.#port = port;
   }
 
   static async start(
-    transport: Transport,
+    transport: ServerName,
     name: Fixture,
     options: ConfigOptions = {},
   ): Promise<Target> {

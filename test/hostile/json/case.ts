@@ -1,10 +1,10 @@
 /** What must become of a text, as it stands for a value. */
 export type Verdict =
-  /** `y_`: it is JSON, and comes back as JSON.parse reads it. */
+  /** It is JSON, and comes back as JSON.parse reads it. */
   | 'accept'
-  /** `n_`: it is no JSON, so that nothing of what holds it runs. */
+  /** It is no JSON, so that nothing of what holds it runs. */
   | 'reject'
-  /** `i_`: RFC 8259 leaves it to us; docs/protocol.md says what we do. */
+  /** RFC 8259 leaves it to us; docs/protocol.md says what we do. */
   | 'rounded'
   | 'infinite'
   | 'last wins'
@@ -13,9 +13,8 @@ export type Verdict =
   | 'UTF-16'
   | 'no byte order mark';
 
-/** One text of the corpus, for one file of test/fixtures/json. */
+/** One text of the corpus. */
 export interface JsonCase {
-  /** Its file's name, without its first letter and its end: `array-empty`. */
   readonly name: string;
   readonly verdict: Verdict;
   readonly bytes: Buffer;
@@ -40,9 +39,4 @@ export function decide(
   ...parts: readonly (string | readonly number[])[]
 ): JsonCase {
   return { name, verdict, bytes: toBytes(parts) };
-}
-
-export function fileOf({ name, verdict }: JsonCase): string {
-  const letter = verdict === 'accept' ? 'y' : verdict === 'reject' ? 'n' : 'i';
-  return `${letter}_${name}.json`;
 }

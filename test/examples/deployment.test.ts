@@ -10,7 +10,21 @@ import { table } from '../../src/core/config/table.ts';
 import { read as page } from '../docs/pages.ts';
 import { root } from '../files.ts';
 import { environmentOf, readCompose } from './compose.ts';
-import { readDockerfile } from './dockerfile.ts';
+
+/** What a Dockerfile says of the image that its last stage makes. */
+function readDockerfile(text: string) {
+  const lines = text.replace(/\\\n\s*/g, ' ').split('\n');
+  const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
+  const of = (word: string): string[] =>
+    last.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
+  return {
+    env: Object.fromEntries(of('ENV').map((pair) => pair.split(/=(.*)/s).slice(0, 2))),
+    exposed: of('EXPOSE').flatMap((ports) => ports.split(' ').map(Number)),
+    health: of('HEALTHCHECK')[0] ?? '',
+    /** The exec form of CMD. */
+    command: JSON.parse(of('CMD')[0] ?? '[]') as string[],
+  };
+}
 
 const folder = join(root, 'examples/deployment');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');

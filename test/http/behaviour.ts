@@ -1,5 +1,6 @@
 import { describe } from 'node:test';
-import { needs } from '../servers.ts';
+import type { ServerName } from '../servers.ts';
+import { badRequests } from './behaviour/bad-requests.ts';
 import { bodies } from './behaviour/bodies.ts';
 import { calls } from './behaviour/calls.ts';
 import { chunked } from './behaviour/chunked.ts';
@@ -18,12 +19,13 @@ import { text } from './behaviour/text.ts';
 import { starter } from './stub-server.ts';
 
 /** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
-export function behaviour(transport: 'uws' | 'node'): void {
-  describe(`http on ${transport}`, needs(transport), () => {
+export function behaviour(transport: ServerName): void {
+  describe(`http on ${transport}`, () => {
     const start = starter(transport);
     calls(start);
     routes(start);
     rejections(start);
+    badRequests(start, transport);
     framing(start, transport);
     bodies(start, transport);
     chunked(start, transport);

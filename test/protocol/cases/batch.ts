@@ -87,6 +87,17 @@ export const batch: readonly Case[] = [
     reply: tooLarge('null', 1000),
   },
   {
+    name: '100,000 numbers',
+    body: `[${many(100_000, String)}]`,
+    reply: tooLarge('null', 1000),
+  },
+  {
+    name: 'a batch written as an object',
+    body: `{"0":${call('1')},"length":1}`,
+    reply: invalid(),
+  },
+  { name: 'a batch in a member', body: `{"batch":[${call('1')}]}`, reply: invalid() },
+  {
     name: '1001 numbers',
     body: `[${many(1001, String)}]`,
     reply: tooLarge('null', 1000),

@@ -90,6 +90,7 @@ export const ids: readonly Case[] = [
   ...noId('of 257 characters', `"${'i'.repeat(257)}"`),
   ...noId('of 257 characters, written with escapes', `"${'\\u0069'.repeat(257)}"`),
   ...noId('of 129 characters outside the basic plane', `"${'😀'.repeat(129)}"`),
+  ...noId('of 100,000 characters', `"${'i'.repeat(100_000)}"`),
   ...noId('number of 257 digits', '7'.repeat(257), spelling),
   ...noId('number of 257 characters', `-${'7'.repeat(256)}`, spelling),
   ...noId('an object', '{}'),

@@ -55,6 +55,17 @@ export const members: readonly Case[] = [
     reply: notFound('1', 'm'.repeat(256)),
   },
   {
+    name: 'method of 100,000 characters',
+    body: `{"method":"${'m'.repeat(100_000)}","id":1}`,
+    reply: invalid('1'),
+  },
+  {
+    name: 'method that is a path',
+    body: '{"method":"../../etc/passwd","id":1}',
+    reply: notFound('1', '../../etc/passwd'),
+  },
+  { name: 'method of one blank', body: '{"method":" ","id":1}', reply: notFound('1', ' ') },
+  {
     name: 'method of odd characters',
     body: '{"method":"é😀 \\u0000\\ud800","id":1}',
     reply: notFound('1', 'é😀 \u0000\ud800'),
@@ -179,6 +190,25 @@ export const members: readonly Case[] = [
     body: ` [ \n{ "id" : 1 , ${sum} }\t,\r\n { ${sum} , "id" : 2 } ] \n`,
     reply: `[${result('1', '7')},${result('2', '7')}]`,
   },
+  {
+    name: 'a wrong jsonrpc behind large params',
+    body: `{"method":"free","params":{"a":"${'x'.repeat(70_000)}"},"id":1,"jsonrpc":"1.0"}`,
+    reply: invalid('1'),
+  },
+  {
+    name: 'large params, twice',
+    body: `{"params":["${'x'.repeat(70_000)}"],${sum},"id":1}`,
+    reply: invalid('1'),
+    onlyAsText: spelling,
+  },
+  { name: 'a response', body: '{"jsonrpc":"2.0","id":1,"result":1}', reply: invalid('1') },
+  {
+    name: 'a response with an error',
+    body: '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"a"}}',
+    reply: invalid('1'),
+  },
+  { name: 'a request in a member', body: `{"request":{${sum},"id":1}}`, reply: invalid() },
+  { name: 'a query of GraphQL', body: '{"query":"{ a }"}', reply: invalid() },
   ...['1', '"text"', 'null', 'true', '-0'].map((body) => ({
     name: `a body of ${body}`,
     body,

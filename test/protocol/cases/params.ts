@@ -1,4 +1,4 @@
-import { type Case, refused, result } from '../case.ts';
+import { type Case, refused, result, spelling } from '../case.ts';
 
 function call(method: string, params: string | undefined, reply: string): Case {
   const members = params === undefined ? '' : `,"params":${params}`;
@@ -78,6 +78,10 @@ export const params: readonly Case[] = [
       { path: '/c', expected: 'number', received: 'boolean' },
     ),
   ),
+  {
+    ...call('sum', '[1,2,1e999]', no({ path: '/c', expected: 'number', received: 'Infinity' })),
+    onlyAsText: spelling,
+  },
   call('sum', '{"a":1,"b":2,"c":3,"d":4}', no(unknown('d', 'number'))),
   call('sum', '{"a":1,"b":2,"c":3,"__proto__":{}}', no(unknown('__proto__', 'object'))),
   call('sum', '{"a":1,"b":2,"c":3,"toString":1}', no(unknown('toString', 'number'))),

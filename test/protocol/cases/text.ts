@@ -103,6 +103,23 @@ export const syntax: readonly Case[] = [
   brokenBody('a method with a control character', '{"method":"su\u0001m","params":[1,2,4],"id":1}'),
   brokenBody('form data', 'method=sum&id=1'),
   brokenBody('a page', '<html></html>'),
+  brokenBody('YAML', 'jsonrpc: "2.0"\nmethod: get_data\nid: 1\n'),
+  brokenBody('MessagePack', Buffer.from([0x83, 0xa2, 0x69, 0x64, 0x01, 0xa1, 0x6d, 0xa1, 0x6d, 0])),
+  brokenBody('gzip', Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0x03, 0, 0, 0, 0, 0])),
+  brokenBody('a call of a function', 'callback({"method":"get_data","id":1})'),
+  brokenBody('a guard against script inclusion', ')]}\',\n{"method":"get_data","id":1}'),
+  brokenBody('a record separator before', '\u001e{"method":"get_data","id":1}\n'),
+  brokenBody('a length before', 'Content-Length: 28\r\n\r\n{"method":"get_data","id":1}'),
+  brokenBody('a chunk around', '1c\r\n{"method":"get_data","id":1}\r\n0\r\n\r\n'),
+  brokenBody(
+    'a bracket too many behind 100,000 characters',
+    `{"method":"free","params":{"a":"${'x'.repeat(100_000)}"}},"id":1}`,
+  ),
+  brokenBody(
+    'broken params in the last call of a hundred',
+    `[${'{"method":"get_data","id":1},'.repeat(99)}{"method":"free","params":{"a":},"id":2}]`,
+  ),
+  brokenBody('calls without the brackets of a batch', '{"method":"get_data","id":1},{"id":2}'),
 ];
 
 const utf8 = (text: string) => Buffer.from(text);
@@ -151,6 +168,7 @@ export const encoding: readonly Case[] = [
     bytes([0xef, 0xbb, 0xbf], '{"method":"get_data","id":1}'),
   ),
   brokenBody('UTF-16', Buffer.from('{"method":"get_data","id":1}', 'utf16le')),
+  brokenBody('UTF-16BE', Buffer.from('{"method":"get_data","id":1}', 'utf16le').swap16()),
   ...wrongBytes.flatMap(([name, wrong]) => [
     brokenBody(`${name} in the params`, bytes(`${before}["`, wrong, `"]${after}`)),
     brokenBody(`${name} in the id`, bytes('{"method":"get_data","id":"', wrong, '"}')),

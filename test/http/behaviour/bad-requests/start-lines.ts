@@ -48,7 +48,7 @@ export const startLines: readonly Input[] = [
   head('a NUL in the target', `GET /rpc\0 HTTP/1.1\r\n${host}`),
   head('a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'),
   head('an HTTP response in place of a request', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
-  head('a body without a request', '{"method":"in.any","id":1}\r\n\r\n', parserAtEnd(4, 5)),
+  head('a body without a request', '{"method":"echo","id":1}\r\n\r\n', parserAtEnd(4, 5)),
   head('SMTP', 'HELO test\r\nMAIL FROM:<a>\r\n\r\n'),
   head('FTP', 'USER test\r\nPASS test\r\n\r\n'),
   head('Redis', '*1\r\n$4\r\nPING\r\n\r\n', parserAtEnd(4, 5)),

@@ -1,7 +1,7 @@
-import { goodCall, type Input, parser, placed } from './input.ts';
+import { goodCall, type Input, parser } from './input.ts';
 import { hiding } from './lengths.ts';
 
-const size = `content-length: ${placed(goodCall, 'in.').length}`;
+const size = `content-length: ${goodCall.length}`;
 
 /** Never served, and nothing behind it: some parsers say so, others wait until the client ends its side. */
 function malformed(cause: string, ...lines: readonly string[]): Input {

@@ -1,15 +1,10 @@
-import { post } from '../../http/raw-client.ts';
-import { invalid, parseError } from '../../protocol/case.ts';
-import type { Transport } from '../target.ts';
+import type { ServerName } from '../../../servers.ts';
+import { post, rpc } from '../../raw-client.ts';
 
-/** What docs/protocol.md says comes back. In a text, `@` stands for the place: `in.` or `out.`. */
+/** What docs/protocol.md says comes back. */
 export type Wanted =
-  /** HTTP 200 with exactly this JSON-RPC reply; the connection goes on. */
-  | { readonly how: 'reply'; readonly text: string }
   /** The introspection document; the connection goes on. */
   | { readonly how: 'document' }
-  /** 204: nothing to answer; the connection goes on. */
-  | { readonly how: 'nothing' }
   /** Refused below JSON-RPC, by us, in the error shape of the protocol. */
   | {
       readonly how: 'rejection';
@@ -39,49 +34,16 @@ export type Wanted =
 export interface Input {
   /** What is wrong: no two inputs have the same cause. */
   readonly cause: string;
-  /** @param place `in.` or `out.`: where the calls in it run */
-  readonly bytes: (place: string) => Buffer;
-  readonly wanted: Readonly<Record<Transport, Wanted>>;
-  /** Why the transports answer differently, which they may about framing alone. */
+  readonly bytes: Buffer;
+  readonly wanted: Readonly<Record<ServerName, Wanted>>;
+  /** Why the servers answer differently, which they may about framing alone. */
   readonly differs?: string;
-  /** How many of its calls run: none, for most. undefined: up to one, as the machine goes. */
-  readonly runs: number | undefined;
   /** The client ends its side behind the bytes, so that what is incomplete is known to stay so. */
   readonly ends: boolean;
 }
 
-function both(wanted: Wanted): Input['wanted'] {
-  return { uws: wanted, node: wanted };
-}
-
-export function placed(text: string | Uint8Array, place: string): Buffer {
-  if (typeof text === 'string') return Buffer.from(text.replaceAll('@', place));
-  return Buffer.from(Buffer.from(text).toString('latin1').replaceAll('@', place), 'latin1');
-}
-
-/** A POST with the usual headers, whose body is what is wrong. */
-export function call(
-  cause: string,
-  body: string | Uint8Array,
-  reply: string | undefined,
-  runs = 0,
-): Input {
-  const wanted: Wanted = reply === undefined ? { how: 'nothing' } : { how: 'reply', text: reply };
-  const bytes = (place: string): Buffer => post(placed(body, place));
-  return { cause, bytes, wanted: both(wanted), runs, ends: false };
-}
-
-export function broken(cause: string, body: string | Uint8Array): Input {
-  return call(cause, body, parseError);
-}
-
-/** @param id of its -32600 */
-export function notRequest(cause: string, body: string, id = 'null'): Input {
-  return call(cause, body, invalid(id));
-}
-
 /** A call that would be right, under headers that are not. */
-export const goodCall = '{"jsonrpc":"2.0","method":"@any","params":{"a":1},"id":1}';
+export const goodCall = rpc('echo', 'x');
 
 export type Rejection = Extract<Wanted, { how: 'rejection' }>;
 
@@ -113,31 +75,28 @@ type Headers = Readonly<Record<string, string | undefined>>;
 
 /** A good call with a header replaced, added, or (undefined) taken away. */
 export function headed(cause: string, headers: Headers, wanted: Wanted): Input {
-  const bytes = (place: string): Buffer => post(placed(goodCall, place), headers);
-  return { cause, bytes, wanted: both(wanted), runs: 0, ends: false };
-}
-
-export interface RawOptions {
-  readonly runs?: number | undefined;
-  readonly ends?: boolean;
+  return raw(cause, post(goodCall, headers), wanted);
 }
 
 /** Bytes as they are. */
 export function raw(
   cause: string,
-  bytes: string | Uint8Array | ((place: string) => Buffer),
+  bytes: string | Uint8Array,
   wanted: Wanted,
-  options: RawOptions = {},
+  { ends = false }: { readonly ends?: boolean } = {},
 ): Input {
-  const { runs, ends = false } = { runs: 0, ...options };
-  const make = typeof bytes === 'function' ? bytes : (place: string) => placed(bytes, place);
-  return { cause, bytes: make, wanted: both(wanted), runs, ends };
+  return {
+    cause,
+    bytes: Buffer.from(bytes as Uint8Array),
+    wanted: { uws: wanted, node: wanted },
+    ends,
+  };
 }
 
-/** The transports answer differently, for this reason. */
+/** The servers answer differently, for this reason. */
 export function differing(
   input: Input,
-  wanted: Readonly<Record<Transport, Wanted>>,
+  wanted: Readonly<Record<ServerName, Wanted>>,
   differs: string,
 ): Input {
   return { ...input, wanted, differs };

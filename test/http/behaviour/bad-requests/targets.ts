@@ -1,10 +1,9 @@
-import { request } from '../../http/raw-client.ts';
+import { request } from '../../raw-client.ts';
 import { type Input, raw, refused } from './input.ts';
 
 const onPath = 'POST, GET, HEAD, OPTIONS';
-/** Health checks, and the pages of the console. */
 const onHealth = 'GET, HEAD';
-const body = '{"method":"in.any","id":1}';
+const body = '{"method":"echo","id":1}';
 
 /** Without a body, or with one that must be passed over. */
 function method(cause: string, name: string, path: string, allow: string, text?: string): Input {
@@ -16,8 +15,8 @@ function method(cause: string, name: string, path: string, allow: string, text?:
 
 function target(cause: string, path: string): Input {
   // A call that would be right, at another place.
-  const lines = ['content-type: application/json', 'content-length: 27'];
-  const call = '{"method":"in.any", "id":1}';
+  const lines = ['content-type: application/json', 'content-length: 25'];
+  const call = '{"method":"echo", "id":1}';
   return raw(cause, request('POST', path, lines) + call, refused(404));
 }
 
@@ -33,7 +32,7 @@ export const targets: readonly Input[] = [
   method('OPTIONS on /healthz', 'OPTIONS', '/healthz', onHealth),
   method('DELETE on /readyz', 'DELETE', '/readyz', onHealth),
 
-  method('a call at the root, which leads to the console', 'POST', '/', onHealth, body),
+  target('the root', '/'),
   target('a slash behind the path', '/rpc/'),
   target('a slash before the path', '//rpc'),
   target('the path in capitals', '/RPC'),
@@ -47,6 +46,8 @@ export const targets: readonly Input[] = [
   target('a parameter of the path', '/rpc;a=1'),
   target('a path that begins like ours', '/rpc2'),
   target('a part of our path', '/rp'),
+  target('a path below ours', '/rpc/more'),
+  target('a path below a health check', '/healthz/x'),
   target('a pattern', '/*'),
   target('a path of 8000 characters', `/${'a'.repeat(8000)}`),
   raw('HEAD on nothing', request('HEAD', '/nowhere'), { ...refused(404), isHead: true }),

@@ -24,16 +24,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { loadUws } from '../src/server/http/uws/load.ts';
 import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
+import { watchForHangs } from './hangs.ts';
 import { makeReadable } from './readable-coverage.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
+/** What a test may take, and what comes before the first and after the last one of a file. */
+const testMs = 60_000;
+/** The same in a long file. */
+const longTestMs = 600_000;
 /** Ends the names of the files that take long. docs/testing.md gives the reason for each. */
 const longSuffix = `.long${suffix}`;
 
@@ -80,7 +85,6 @@ const alone = new Set([
   'test/dispatch/executors/conformance.test.ts',
   'test/examples/media.test.ts',
   'test/hostile/fuzz.long.test.ts',
-  'test/hostile/inputs.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
   'test/http/node.test.ts',
@@ -117,14 +121,12 @@ const waiting = new Set([
   'test/docs/first-contact.long.test.ts',
   'test/docs/guide.long.test.ts',
   'test/docs/mounting.long.test.ts',
-  'test/examples/deployment-steps.long.test.ts',
   'test/faults/killed-threads.long.test.ts',
   'test/faults/reload-memory.long.test.ts',
   'test/service',
   'test/http/socket',
   'test/cli/serve.test.ts',
   'test/hostile/fuzz.long.test.ts',
-  'test/hostile/inputs.test.ts',
   'test/http/node.test.ts',
   'test/http/uws.test.ts',
   'test/protocol/protocol.test.ts',
@@ -199,7 +201,10 @@ if (!hasNative) switchOffNative();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
 
-/** @returns what node:test runs: files of the copy, those of a folder that run together as one that imports them */
+/** Where the files lie that node:test runs: each imports a test file, or those of a folder that run together. */
+const entries = join(copy, 'entries');
+
+/** @returns those files */
 function toRun(): string[] {
   const isOwn = (file: string): boolean => isLong(file) || alone.has(file);
   const groups = new Map<string, string[]>();
@@ -213,10 +218,13 @@ function toRun(): string[] {
   const weight = ([name, { length }]: [string, string[]]): number =>
     waiting.has(name) ? files.length : length;
   const bySize = [...groups].reverse().sort((a, b) => weight(b) - weight(a));
-  return bySize.flatMap(([name, members]) => {
-    if (members.length === 1) return members.map(compiled);
-    const entry = join(copy, `${name}.js`);
-    const lines = members.map((file) => `import ${JSON.stringify(compiled(file))};`);
+  return bySize.map(([folder, members]) => {
+    const [first = '', ...others] = members;
+    const name = others.length === 0 ? first : folder;
+    const entry = `${join(entries, name)}.js`;
+    const imported = ['scripts/running-tests.ts', ...members];
+    const lines = imported.map((file) => `import ${JSON.stringify(compiled(file))};`);
+    mkdirSync(dirname(entry), { recursive: true });
     writeFileSync(entry, lines.join('\n'));
     return entry;
   });
@@ -235,11 +243,14 @@ const runner = [
   '--test-reporter-destination=stdout',
   // Three times as many files as there are cores: the tests start threads and processes, and wait for them.
   `--test-concurrency=${availableParallelism() * 3}`,
-  // For each test and each file: what hangs must fail instead of blocking CI, and a long file on a busy machine must not.
-  `--test-timeout=${files.some(isLong) ? 1_800_000 : 900_000}`,
 ];
 
-/** What scripts/count-cpu.ts writes of a file: its path, and its figures in the order of `figures`. */
+/** @returns the test file or the folder that an entry runs */
+function nameOf(entry: string): string {
+  return relative(entries, entry).replace(/\.js$/, '');
+}
+
+/** What scripts/count-cpu.ts writes of a process: its entry, and its figures in the order of `figures`. */
 type Row = readonly [file: string, ...figures: readonly number[]];
 const figures = ['CPU s', 'time s', 'threads', 'processes'];
 
@@ -249,6 +260,7 @@ function printTimes(): void {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Row)
+    .map(([entry, ...values]): Row => [nameOf(entry), ...values])
     .sort(([, a = 0], [, b = 0]) => b - a);
   const sums = figures.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
   console.log(`\n${figures.join('  ')}  file`);
@@ -257,14 +269,17 @@ function printTimes(): void {
       const text = at < 2 ? value.toFixed(1) : String(value);
       return text.padStart(figures[at]?.length ?? 0);
     });
-    console.log(`${cells.join('  ')}  ${file.replace(`${copy}/`, '').replace(/\.js$/, '.ts')}`);
+    console.log(`${cells.join('  ')}  ${file}`);
   }
 }
+
+const runningTests = join(copy, 'running-tests');
+watchForHangs(runningTests, nameOf, (name) => (isLong(name) ? longTestMs : testMs));
 
 const child = spawn(process.execPath, [...runner, ...flags, ...toRun()], {
   // In the copy, tsx reads the copy's tsconfig.json, so `tandem-rpc` leads to the copy: modules get one package.
   cwd: copy,
-  env: { ...process.env, TEST_TIMES_FILE: times },
+  env: { ...process.env, TEST_TIMES_FILE: times, RUNNING_TESTS_FOLDER: runningTests },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,0 +1,45 @@
+/**
+ * Imported first by the processes of a test run: each keeps in a file which of its tests run, so that `npm test` can name those that
+ * hang (hangs.ts), also if a test blocks its thread.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, type SuiteContext, type TestContext } from 'node:test';
+
+export interface RunningTests {
+  /** The file that the process runs. */
+  readonly entry: string;
+  /** How many tests began and ended. */
+  readonly events: number;
+  readonly running: readonly string[];
+  /** The test that ended last. */
+  readonly last: string | undefined;
+}
+
+const file = join(process.env.RUNNING_TESTS_FOLDER ?? '', `${process.pid}.json`);
+const running = new Set<string>();
+let events = 0;
+let last: string | undefined;
+
+function tell(): void {
+  const entry = process.argv[1] ?? '';
+  const told: RunningTests = { entry, events: events++, running: [...running], last };
+  writeFileSync(file, JSON.stringify(told));
+}
+
+function nameOf(test: TestContext | SuiteContext): string {
+  return 'fullName' in test ? test.fullName : test.name;
+}
+
+tell();
+// Hooks outside all suites are those of every test of the process.
+beforeEach((test) => {
+  running.add(nameOf(test));
+  tell();
+});
+afterEach((test) => {
+  last = nameOf(test);
+  running.delete(last);
+  tell();
+});
+process.on('exit', () => rmSync(file));

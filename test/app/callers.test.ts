@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
-import { needs, usualServer } from '../servers.ts';
+import { usualServer } from '../servers.ts';
 import { until } from '../turns.ts';
 import { carriers, deferred, serve } from './hooks/serve.ts';
 
@@ -31,7 +31,7 @@ const as = (name: string) => ({ name });
 const never = { calls: 1, burstSeconds: 3600 };
 
 for (const carrier of carriers) {
-  describe(`rateLimit over ${carrier}`, needs(carrier), () => {
+  describe(`rateLimit over ${carrier}`, () => {
     test('beyond it: -32000 with retryAfterMs and the headers of the draft, and nothing runs', async (t) => {
       const { router: given, ran } = router();
       const { client } = await serve(t, carrier, {
@@ -103,7 +103,7 @@ for (const carrier of carriers) {
     });
   });
 
-  describe(`maxInFlightPerCaller over ${carrier}`, needs(carrier), () => {
+  describe(`maxInFlightPerCaller over ${carrier}`, () => {
     test('beyond it: -32000 with retryAfterMs, others go on, and a reply makes room', async (t) => {
       const { router: given, ran, waiting } = router();
       const options = { router: given, maxInFlightPerCaller: 2, ...byName };

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import type { AppOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { startApp } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 
 /** Who sees the message of an internal error: a developer who calls from the same machine, and nobody else. */
 
@@ -58,8 +58,8 @@ function overSocket(url: string, method: string): Promise<string> {
   });
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`the message of an internal error on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`the message of an internal error on ${transport}`, () => {
     test('NODE_ENV development: is in error.data over HTTP, sockets, streams and MCP, in both places', async (t) => {
       const url = await start(t, { transport, mcp: true }, 'development');
       for (const place of ['inline', 'worker']) {

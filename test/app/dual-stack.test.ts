@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
 import { json, post, type RawClient, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { serve } from './hooks/serve.ts';
 
 /** A server that listens on `::` takes IPv4 callers too: the system gives it their addresses mapped to IPv6. */
@@ -19,8 +19,8 @@ function router(): Router {
   return made;
 }
 
-for (const carrier of ['uws', 'node'] as const) {
-  describe(`IPv4 callers of a server on :: over ${carrier}`, needs(carrier), () => {
+for (const carrier of servers) {
+  describe(`IPv4 callers of a server on :: over ${carrier}`, () => {
     const skip = hasIpv6 ? false : 'no IPv6 here';
 
     test('have their IPv4 address as remoteAddress', { skip }, async (t) => {

@@ -13,7 +13,7 @@ import { inReverse, type Lifetime, startApp, suiteLifetime } from '../harness.ts
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 import { until } from '../turns.ts';
 
@@ -31,8 +31,8 @@ async function start(t: Lifetime, options: AppOptions) {
 
 const modules = [fixture('streaming.ts')];
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`event streams of workers on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`event streams of workers on ${transport}`, () => {
     const lifetime = suiteLifetime();
     let app: RpcApp;
     let client: () => EventClient;

@@ -4,10 +4,10 @@ import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
 import { post, RawClient, request, rpc } from '../http/raw-client.ts';
 import { patience } from '../patience.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`requests of foreign hosts and origins on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`requests of foreign hosts and origins on ${transport}`, () => {
     async function start(t: TestContext, options: AppOptions) {
       const router = new Router();
       router.rpc({ name: 'ping' }, () => 'pong');

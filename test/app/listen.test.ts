@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, StartupError } from '../../src/index.ts';
 import { patience } from '../patience.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 
 const twice = new StartupError('this app listens already');
@@ -48,8 +48,8 @@ async function assertNobodyAt(port: number): Promise<void> {
   assert.equal(error.code, 'ECONNREFUSED');
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`listen() on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`listen() on ${transport}`, () => {
     test('twice in one turn makes one server, which close() ends', async (t) => {
       const app = create(t, { transport });
       const [first, second] = await Promise.allSettled([

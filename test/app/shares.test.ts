@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { json, post, type RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
-import { needs } from '../servers.ts';
-import { type Carrier, type Served, serve } from './hooks/serve.ts';
+import { servers } from '../servers.ts';
+import { type Served, serve } from './hooks/serve.ts';
 
 /** One address takes all that it can get; another one gets what it asks for. */
 
@@ -47,11 +47,11 @@ async function sockets(open: () => RawClient, count: number): Promise<RawSocket[
   return all;
 }
 
-for (const carrier of ['uws', 'node'] as const satisfies Carrier[]) {
+for (const carrier of servers) {
   const start = (t: Parameters<typeof serve>[0], options: AppOptions): Promise<Served> =>
     serve(t, carrier, { timeoutMs: 600_000, ...options });
 
-  describe(`shares over ${carrier}`, needs(carrier), () => {
+  describe(`shares over ${carrier}`, () => {
     test('maxInFlight: beside 20 WebSockets with waiting calls another address gets all of its calls', async (t) => {
       const { router: given, running } = router();
       const { client } = await start(t, { router: given, maxInFlight: 2000 });

@@ -11,7 +11,7 @@ import { WebSocketProvider as Web3Provider } from 'web3-providers-ws';
 import WebSocket from 'ws';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { startApp, suiteLifetime } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 
 const hex = (value: number) => `0x${value.toString(16)}`;
 
@@ -87,9 +87,9 @@ async function untilNoneIsOpen(): Promise<void> {
   while (open > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   /** Clients that others wrote, as their own documents say to use them. */
-  describe(`foreign clients over a WebSocket (${transport})`, needs(transport), () => {
+  describe(`foreign clients over a WebSocket (${transport})`, () => {
     let url: string;
     const lifetime = suiteLifetime();
     before(async () => {

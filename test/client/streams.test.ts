@@ -8,7 +8,7 @@ import { createCaller } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
 import { suiteLifetime } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { until } from '../turns.ts';
 import { serve } from './serve.ts';
 
@@ -42,9 +42,9 @@ function openers(url: string) {
   };
 }
 
-for (const server of ['uws', 'node'] as const) {
+for (const server of servers) {
   for (const way of ['server-sent events', 'a WebSocket'] as const) {
-    describe(`streams over ${way}, ${server}`, needs(server), () => {
+    describe(`streams over ${way}, ${server}`, () => {
       const lifetime = suiteLifetime();
       let all: ReturnType<typeof openers>;
       before(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Router, RpcError, Type } from '../../src/index.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import {
   assertKeepsNothing,
   assertQuiet,
@@ -21,8 +21,8 @@ function focused(page: Page): Promise<string | null> {
 describe('the console in a browser', { skip: noBrowser }, () => {
   const browser = new OneBrowser();
 
-  for (const transport of ['uws', 'node'] as const) {
-    test(`calls a procedure and shows its answer, on ${transport}`, needs(transport), async (t) => {
+  for (const transport of servers) {
+    test(`calls a procedure and shows its answer, on ${transport}`, async (t) => {
       const shown = await browser.show(t, { options: { transport } });
       const { page } = shown;
       await page.getByRole('link', { name: 'find', exact: true }).click();

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { ensureBuilt, get } from './get.ts';
 
 await ensureBuilt();
@@ -42,8 +42,8 @@ const authenticate: NonNullable<AppOptions['authenticate']> = ({ headers }) => {
   return 'operator';
 };
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`a profile by the console on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`a profile by the console on ${transport}`, () => {
     test('is taken on a loopback address, and has the main thread', async (t) => {
       const { at } = await serve(t, { transport });
       const { status, headers, body } = await ask(at(''));

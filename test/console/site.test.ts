@@ -7,7 +7,7 @@ import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { tree } from '../files.ts';
 import { inReverse, listenTo, makeApp, startApp } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { ensureBuilt, get } from './get.ts';
 
 function routerOf(): Router {
@@ -54,8 +54,8 @@ test('the page is small: 50 KB to begin with, 155 KB of the package', () => {
   assert.ok(sent <= 50 * 1024, `${sent} bytes by gzip`);
 });
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`the console on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`the console on ${transport}`, () => {
     test('is where / leads, and /console with a slash', async (t) => {
       const { at, consoleUrl } = await serve(t, { transport });
       assert.equal(consoleUrl, at('/console/'));

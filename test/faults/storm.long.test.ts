@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { usual } from '../harness.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { until } from '../turns.ts';
 import {
   begun,
@@ -59,8 +59,8 @@ async function receive(socket: Socket): Promise<string> {
 
 const wave = 50;
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`clients that connect, call and abort, over ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`clients that connect, call and abort, over ${transport}`, () => {
     const app = new RpcApp({
       ...usual,
       modules: [fixture('procedures.ts')],

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadUws } from '../../src/server/http/uws/load.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { isInFirstLine, requests, statusesOfCuts } from './cut-requests.ts';
 import { starter } from './stub-server.ts';
 
 const { fault } = await loadUws();
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`requests in two pieces on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`requests in two pieces on ${transport}`, () => {
     for (const [what, bytes] of Object.entries(requests)) {
       test(`${what} is answered wherever it is cut, but for the binaries whose fault the start tells`, async (t) => {
         const { client } = await starter(transport)(t);

@@ -13,7 +13,7 @@ import {
 } from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/serve.ts';
 import { root } from '../files.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 import { turns, until } from '../turns.ts';
 import {
@@ -766,18 +766,14 @@ describe('limits', () => {
     }
   });
 
-  for (const transport of ['uws', 'node'] as const) {
+  for (const transport of servers) {
     for (const limit of limits) {
-      test(
-        `${limit.of}, at it and one past it: ${limit.what} (${transport})`,
-        needs(transport),
-        async (t) => {
-          const modules = [fixture('procedures.ts')];
-          const start = (given: Given) =>
-            serve(t, transport, given.router === undefined ? { modules, ...given } : given);
-          await limit.run(start, t, transport);
-        },
-      );
+      test(`${limit.of}, at it and one past it: ${limit.what} (${transport})`, async (t) => {
+        const modules = [fixture('procedures.ts')];
+        const start = (given: Given) =>
+          serve(t, transport, given.router === undefined ? { modules, ...given } : given);
+        await limit.run(start, t, transport);
+      });
     }
   }
 });

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { type Address, type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
-import { needs, servers, usualServer } from '../servers.ts';
+import { servers, usualServer } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 
 /** The address of an app that listens until the test ends, or until it is closed. */
@@ -27,8 +27,8 @@ async function freeAddress(): Promise<AddressInfo> {
   return address;
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`listening on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`listening on ${transport}`, () => {
     test('the address says where', async (t) => {
       const { host, port, url } = await listening(t, { transport, path: '/x' });
       assert.equal(host, '127.0.0.1');

@@ -1,3 +1,4 @@
+import { servers } from '../servers.ts';
 import { behaviour } from './behaviour.ts';
 
-behaviour('node');
+if (servers.includes('node')) behaviour('node');

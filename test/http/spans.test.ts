@@ -13,7 +13,7 @@ import {
 import express from 'express';
 import { maxCallsPerConnection } from '../../src/core/base/overloads.ts';
 import { Router, RpcApp } from '../../src/index.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
@@ -45,8 +45,8 @@ function failed(name: string, code: number) {
   return { name, code, error: String(code), isError: true };
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`the span of an HTTP request on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`the span of an HTTP request on ${transport}`, () => {
     const startOn = starter(transport);
     const start: typeof startOn = async (t, options) => {
       const running = await startOn(t, options);

@@ -10,7 +10,7 @@ import { RpcApp } from '../../src/index.ts';
 import { procedures } from '../app/hooks/serve.ts';
 import { runCli, startCli } from '../cli/process.ts';
 import { startApp } from '../harness.ts';
-import { needs, servers } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
 import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
@@ -22,8 +22,8 @@ after(() => certificate.remove());
 const { keyPath, certPath, cert, key, folder } = certificate;
 const tls = { tlsKey: keyPath, tlsCert: certPath };
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`https on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`https on ${transport}`, () => {
     const start = starter(transport, certificate);
 
     test('the url says https, the document is served', async (t) => {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Router, RpcApp } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
-import { needs, servers } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
 import { starter } from './stub-server.ts';
@@ -42,8 +42,8 @@ async function leaveStale(socket: string): Promise<void> {
   assert.ok(lstatSync(socket).isSocket());
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`a Unix socket on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`a Unix socket on ${transport}`, () => {
     const start = starter(transport);
 
     const failureOf = (socket: string) => listenFailure({ transport, socket });

@@ -1,3 +1,4 @@
+import { servers } from '../servers.ts';
 import { behaviour } from './behaviour.ts';
 
-behaviour('uws');
+if (servers.includes('uws')) behaviour('uws');

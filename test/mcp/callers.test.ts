@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type CallContext, Router, RpcError } from '../../src/index.ts';
 import { header, post, type RawResponse } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage, textOf } from './stage.ts';
 
 const router = new Router();
@@ -14,7 +14,7 @@ router.rpc({ name: 'who', async: true }, (_params, { auth, headers }: CallContex
 
 type Headers = Readonly<Record<string, string>>;
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = async (t: TestContext, options: Partial<AppOptions>): Promise<Stage> => {
     const stage = await Stage.start({ router, modules: undefined, transport, ...options });
     t.after(() => stage.close());
@@ -27,7 +27,7 @@ for (const transport of ['uws', 'node'] as const) {
     return stage.client.ask(post(discover, headers, '/mcp'));
   };
 
-  describe(`callers of MCP on ${transport}`, needs(transport), () => {
+  describe(`callers of MCP on ${transport}`, () => {
     test('a server that only this machine can reach answers to local names', async (t) => {
       const stage = await start(t, {});
       for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1:8000', '127.9.9.9', '[::1]:80']) {

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Router, Type } from '../../src/index.ts';
 import { post } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { headersOf, legacy, meta, modern, replied, Stage, textOf } from './stage.ts';
 
 function deep(levels: number): string {
   return `${'['.repeat(levels)}${']'.repeat(levels)}`;
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`MCP treated badly on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`MCP treated badly on ${transport}`, () => {
     let stage: Stage;
     before(async () => {
       stage = await Stage.start({ transport, maxDepth: 20 });

@@ -5,14 +5,14 @@ import { after, before, describe, test } from 'node:test';
 import { RpcError } from '../../src/index.ts';
 import { header, post } from '../http/raw-client.ts';
 import { Exposition } from '../observe/exposition.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { until } from '../turns.ts';
 import { headersOf, legacy, meta, modern, replied, Stage, textOf } from './stage.ts';
 
 const kib = 1024;
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`limits of MCP on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`limits of MCP on ${transport}`, () => {
     let stage: Stage;
     before(async () => {
       stage = await Stage.start({
@@ -122,7 +122,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
   });
 
-  test(`too much work is told as a result on ${transport}`, needs(transport), async (t) => {
+  test(`too much work is told as a result on ${transport}`, async (t) => {
     let asked = 0;
     const admit = () => ({ retryAfterMs: asked++ === 0 ? 0 : 5, left: 0, resetMs: 5 });
     const stage = await Stage.start({
@@ -146,28 +146,24 @@ for (const transport of ['uws', 'node'] as const) {
     assert.deepEqual(texts, ['2', refused, refused]);
   });
 
-  test(
-    `each call of a batch is in flight for its caller while it runs (${transport})`,
-    needs(transport),
-    async (t) => {
-      const stage = await Stage.start({ transport, maxInFlightPerCaller: 1 });
-      t.after(() => stage.close());
-      const waiting = async () => {
-        const result = await stage.call('counts');
-        return result.isError
-          ? undefined
-          : (JSON.parse(textOf(result)) as { waiting: number }).waiting;
-      };
-      const before = await waiting();
-      const calls = ['who', 'waits'].map((name, id) => legacy('tools/call', { name }, id));
-      const own = stage.connect();
-      await own.write(post(`[${calls.join()}]`, { host: 'localhost' }, '/mcp'));
-      // The second call of the batch may not have begun. Once it has, nothing else of this caller runs.
-      for (;;) {
-        const now = await waiting();
-        if (now === undefined) break;
-        assert.equal(now, before, 'it runs, and is not counted');
-      }
-    },
-  );
+  test(`each call of a batch is in flight for its caller while it runs (${transport})`, async (t) => {
+    const stage = await Stage.start({ transport, maxInFlightPerCaller: 1 });
+    t.after(() => stage.close());
+    const waiting = async () => {
+      const result = await stage.call('counts');
+      return result.isError
+        ? undefined
+        : (JSON.parse(textOf(result)) as { waiting: number }).waiting;
+    };
+    const before = await waiting();
+    const calls = ['who', 'waits'].map((name, id) => legacy('tools/call', { name }, id));
+    const own = stage.connect();
+    await own.write(post(`[${calls.join()}]`, { host: 'localhost' }, '/mcp'));
+    // The second call of the batch may not have begun. Once it has, nothing else of this caller runs.
+    for (;;) {
+      const now = await waiting();
+      if (now === undefined) break;
+      assert.equal(now, before, 'it runs, and is not counted');
+    }
+  });
 }

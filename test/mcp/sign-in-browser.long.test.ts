@@ -5,6 +5,7 @@ import { chromium } from 'playwright-core';
 import { Router, RpcError } from '../../src/index.ts';
 import { listenTo, makeApp } from '../harness.ts';
 import { chromiumPath } from '../programs.ts';
+import { servers } from '../servers.ts';
 import { legacy } from './stage.ts';
 
 const skip = chromiumPath === undefined && 'no Chromium here: apt-get install chromium';
@@ -12,7 +13,7 @@ const skip = chromiumPath === undefined && 'no Chromium here: apt-get install ch
 const router = new Router();
 router.rpc({ name: 'who', async: true }, (_params, { auth }) => auth ?? null);
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   test(`a page reads challenge, metadata and result, on ${transport}`, { skip }, async (t) => {
     const pages = await listenTo(t, (_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>host</title>');

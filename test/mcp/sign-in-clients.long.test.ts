@@ -11,7 +11,7 @@ import { jwt } from '../../src/extras/jwt/jwt.ts';
 import { Router } from '../../src/index.ts';
 import { makeApp } from '../harness.ts';
 import { Issuer } from '../jwt/issuer.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 
 const router = new Router();
 router.rpc({ name: 'who', async: true }, (_params, { auth }) => auth);
@@ -133,8 +133,8 @@ const kinds: readonly Kind[] = [
   later({ pin: '2026-07-28' }),
 ];
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`official clients that sign in, on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`official clients that sign in, on ${transport}`, () => {
     for (const [name, open, connectTo] of kinds) {
       test(name, async (t) => {
         const issuer = await Issuer.start(t);

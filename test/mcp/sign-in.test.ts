@@ -7,7 +7,7 @@ import fastify from 'fastify';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
 import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage } from './stage.ts';
 
 const router = new Router();
@@ -57,7 +57,7 @@ function ask(client: RawClient, method: string, path: string, more = ''): Promis
 
 const parsed = (response: RawResponse): unknown => JSON.parse(response.body.toString());
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = async (t: TestContext, options: Partial<AppOptions> = {}): Promise<Stage> => {
     const own = { router, modules: undefined, transport, authenticate };
     const stage = await Stage.start({ ...own, ...signIn, ...options });
@@ -65,7 +65,7 @@ for (const transport of ['uws', 'node'] as const) {
     return stage;
   };
 
-  describe(`agents that sign in, on ${transport}`, needs(transport), () => {
+  describe(`agents that sign in, on ${transport}`, () => {
     test('metadata are at the path of MCP and without it, for pages of every origin', async (t) => {
       const stage = await start(t, { corsOrigin: 'https://app.example.com' });
       for (const path of [wellKnown, `${wellKnown}/mcp`]) {

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { header, post } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { headersOf, legacy, meta, replied, Stage, textOf } from './stage.ts';
 
 interface Note {
@@ -14,8 +14,8 @@ interface Note {
   readonly result?: Readonly<Record<string, unknown>>;
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`streams as tools on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`streams as tools on ${transport}`, () => {
     let stage: Stage;
     before(async () => {
       stage = await Stage.start({ transport, maxReplyBytes: 16 * 1024 });
@@ -118,36 +118,32 @@ for (const transport of ['uws', 'node'] as const) {
     });
   });
 
-  test(
-    `a client that leaves ends the stream of its call on ${transport}`,
-    needs(transport),
-    async (t) => {
-      let ended = (): void => {};
-      const hasEnded = new Promise<void>((resolve) => {
-        ended = resolve;
-      });
-      const router = new Router();
-      router.rpc({ name: 'endless' }, async function* (_params, { signal }) {
-        try {
-          for (let n = 0; ; n++) {
-            yield n;
-            if (signal.aborted) return;
-            await new Promise(setImmediate);
-          }
-        } finally {
-          ended();
+  test(`a client that leaves ends the stream of its call on ${transport}`, async (t) => {
+    let ended = (): void => {};
+    const hasEnded = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const router = new Router();
+    router.rpc({ name: 'endless' }, async function* (_params, { signal }) {
+      try {
+        for (let n = 0; ; n++) {
+          yield n;
+          if (signal.aborted) return;
+          await new Promise(setImmediate);
         }
-      });
-      const stage = await Stage.start({ router, modules: undefined, transport });
-      t.after(() => stage.close());
-      const client = new EventClient(stage.port);
-      const own = { ...meta, progressToken: 1 };
-      const body = legacy('tools/call', { name: 'endless', _meta: own });
-      const accept = 'application/json, text/event-stream';
-      client.write(post(body, { host: 'localhost', accept, ...headersOf(body) }, '/mcp'));
-      await client.event();
-      client.destroy();
-      await hasEnded;
-    },
-  );
+      } finally {
+        ended();
+      }
+    });
+    const stage = await Stage.start({ router, modules: undefined, transport });
+    t.after(() => stage.close());
+    const client = new EventClient(stage.port);
+    const own = { ...meta, progressToken: 1 };
+    const body = legacy('tools/call', { name: 'endless', _meta: own });
+    const accept = 'application/json, text/event-stream';
+    client.write(post(body, { host: 'localhost', accept, ...headersOf(body) }, '/mcp'));
+    await client.event();
+    client.destroy();
+    await hasEnded;
+  });
 }

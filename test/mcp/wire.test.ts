@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { header } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { headersOf, legacy, meta, modern, replied, Stage, textOf, version } from './stage.ts';
 
 const S = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tandem-rpc","version":"0.1.0"}}`;
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`MCP on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`MCP on ${transport}`, () => {
     let stage: Stage;
     before(async () => {
       stage = await Stage.start({ transport, maxBatch: 4 });

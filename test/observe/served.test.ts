@@ -4,7 +4,7 @@ import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { type LogLine, recorder, startApp } from '../harness.ts';
 import { RawClient, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
-import { needs } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { Exposition } from './exposition.ts';
 
 /** A server of procedures that run inline, on one of the two transports. */
@@ -43,8 +43,8 @@ function events(lines: readonly LogLine[], pattern: RegExp): unknown[] {
   return lines.map(({ fields }) => fields.event).filter((event) => pattern.test(String(event)));
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`seen from outside, on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`seen from outside, on ${transport}`, () => {
     test('sockets are counted, among the connections and by themselves, until they go', async (t) => {
       const { scrape, port } = await serve(t, transport);
       const sockets = [await RawSocket.connect(port), await RawSocket.connect(port)];

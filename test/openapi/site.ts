@@ -8,7 +8,7 @@ import { type AppOptions, type RateLimitStore, RpcApp, RpcError } from '../../sr
 import router from '../fixtures/openapi/service.ts';
 import { recorder, usual } from '../harness.ts';
 import { header, RawClient, type RawResponse } from '../http/raw-client.ts';
-import type { ServerName } from '../servers.ts';
+import { isIncluded, type ServerName } from '../servers.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -165,7 +165,7 @@ export type SiteName = keyof typeof sites;
 /** A way in over HTTP. */
 export interface Way {
   readonly name: string;
-  /** The server of this package that it needs. */
+  /** The server of this package that it has. */
   readonly server?: ServerName;
   open(options: AppOptions): Promise<Site>;
 }
@@ -204,9 +204,9 @@ function mounted(
 }
 
 /** Every way in that one process has. */
-export const ways: readonly Way[] = [
+const all: readonly Way[] = [
   { name: 'uWebSockets.js', server: 'uws', open: ownServer('uws') },
-  { name: 'node:http', open: ownServer('node') },
+  { name: 'node:http', server: 'node', open: ownServer('node') },
   {
     name: 'nodeHandler() in Express',
     open: mounted((handler) => {
@@ -234,3 +234,7 @@ export const ways: readonly Way[] = [
     },
   },
 ];
+
+export const ways = all.filter(isIncluded);
+/** Those of them that are a server of this package. */
+export const ownServers = ways.filter(({ server }) => server !== undefined);

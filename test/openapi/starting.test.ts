@@ -10,7 +10,7 @@ import router from '../fixtures/openapi/service.ts';
 import { startApp } from '../harness.ts';
 import { header, socketPath } from '../http/raw-client.ts';
 import { defaults } from '../http/stub-server.ts';
-import { needs, type ServerName } from '../servers.ts';
+import { type ServerName, servers } from '../servers.ts';
 import { issueOf, jsonOf, problemOf, Site } from './site.ts';
 import { openApiFaults } from './validator.ts';
 
@@ -28,8 +28,8 @@ async function starting(t: TestContext, transport: ServerName): Promise<[Site, D
   return [site, dispatcher];
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`URLs of a service that starts: ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`URLs of a service that starts: ${transport}`, () => {
     test('wait for it, and are then answered as ever', async (t) => {
       const [site, dispatcher] = await starting(t, transport);
       let begin: () => void = () => {};
@@ -127,8 +127,8 @@ describe('the document of a service with URLs', () => {
   });
 });
 
-for (const transport of ['uws', 'node'] as const) {
-  test(`a service on a Unix socket has URLs too: ${transport}`, needs(transport), async (t) => {
+for (const transport of servers) {
+  test(`a service on a Unix socket has URLs too: ${transport}`, async (t) => {
     const socket = socketPath();
     await startApp(t, { router, httpPath: '/api', transport, socket });
     const site = new Site(socket, async () => {});

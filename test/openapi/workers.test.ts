@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { moduleUrl } from '../files.ts';
 import { header } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
 import { until } from '../turns.ts';
-import { jsonOf, problemOf, type Site, ways } from './site.ts';
+import { jsonOf, ownServers, problemOf, type Site } from './site.ts';
 
 const modules = [moduleUrl('test/fixtures/openapi/workers.ts')];
 
@@ -18,8 +17,8 @@ function counting(size: number): Buffer {
   return bytes;
 }
 
-for (const way of ways.slice(0, 2)) {
-  describe(`URLs of procedures in workers: ${way.name}`, needs(way.server), () => {
+for (const way of ownServers) {
+  describe(`URLs of procedures in workers: ${way.name}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'tandem-urls-'));
     let site: Site;
     before(async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { checkEach } from '../each-case.ts';
-import { needs } from '../servers.ts';
 import { type Case, settled } from './case.ts';
 import { batch } from './cases/batch.ts';
 import { errors, largeAt, totalsAt } from './cases/errors.ts';
@@ -56,8 +55,8 @@ async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise
   return true;
 }
 
-for (const [subjectName, { start, maxReplyBytes, server }] of Object.entries(subjects)) {
-  describe(subjectName, needs(server), () => {
+for (const [subjectName, { start, maxReplyBytes }] of subjects) {
+  describe(subjectName, () => {
     let subject: Subject;
     before(async () => {
       subject = await start();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { needs } from '../servers.ts';
 import { type Case, invalid, result } from './case.ts';
 import { type Subject, subjects } from './subjects.ts';
 
@@ -32,10 +31,10 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const [name, { start, server }] of Object.entries(subjects)) {
+for (const [name, { start }] of subjects) {
   // It has no options.
   if (name === 'handleRequest') continue;
-  describe(`strict: ${name}`, needs(server), () => {
+  describe(`strict: ${name}`, () => {
     let subject: Subject;
     before(async () => {
       subject = await start({ strict: true });

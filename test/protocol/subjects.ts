@@ -4,7 +4,7 @@ import { type ConfigOptions, Dispatcher, handleRequest, RpcApp } from '../../src
 import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/protocol/inline.ts';
 import { patience } from '../patience.ts';
-import type { ServerName } from '../servers.ts';
+import { isIncluded, type ServerName } from '../servers.ts';
 import type { Case } from './case.ts';
 
 /** Something that answers request bodies: the same cases run over each. */
@@ -78,7 +78,7 @@ function toBytes(body: Case['body']): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
-function httpSubject(transport: 'uws' | 'node'): Start {
+function httpSubject(transport: ServerName): Start {
   return async (options) => {
     const app = new RpcApp({
       modules: [moduleOf('auto')],
@@ -131,7 +131,7 @@ const handleRequestSubject: Start = async () => ({
 });
 
 interface Started {
-  /** The server of this package that it needs. */
+  /** The server of this package that it has. */
   readonly server?: ServerName;
   readonly start: Start;
   readonly maxReplyBytes: number;
@@ -147,10 +147,12 @@ function bounded(start: Start): Started {
 }
 
 /** `auto` under HTTP: synchronous procedures in the pool, asynchronous ones inline. */
-export const subjects: Readonly<Record<string, Started>> = {
+const all: Readonly<Record<string, Started>> = {
   handleRequest: { start: handleRequestSubject, maxReplyBytes: defaultReplyBytes },
   'Dispatcher, inline': bounded(dispatcherSubject('inline')),
   'Dispatcher, pooled': bounded(dispatcherSubject('worker')),
   'RpcApp on uWS': { ...bounded(httpSubject('uws')), server: 'uws' },
-  'RpcApp on node:http': bounded(httpSubject('node')),
+  'RpcApp on node:http': { ...bounded(httpSubject('node')), server: 'node' },
 };
+
+export const subjects = Object.entries(all).filter(([, subject]) => isIncluded(subject));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { carriers, serve } from '../app/hooks/serve.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
-import { needs } from '../servers.ts';
 import { until } from '../turns.ts';
 import { expired, fixture, isSettled, ok, Running, resultOf } from './running.ts';
 
@@ -80,7 +79,7 @@ for (const [name, byMs] of [
     });
 
     for (const carrier of carriers) {
-      test(`over HTTP on ${carrier}`, needs(carrier), async (t) => {
+      test(`over HTTP on ${carrier}`, async (t) => {
         const { client } = await serve(t, carrier, { modules });
         const ask = async (body: string, headers = {}) =>
           json(await client().ask(post(body, headers)));

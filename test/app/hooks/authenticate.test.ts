@@ -3,7 +3,6 @@ import { before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
 import { suiteLifetime } from '../../harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
-import { needs } from '../../servers.ts';
 import { turns } from '../../turns.ts';
 import { carriers, deferred, type Served, serve } from './serve.ts';
 
@@ -44,7 +43,7 @@ function counting() {
 }
 
 for (const carrier of carriers) {
-  describe(`authenticate on ${carrier}`, needs(carrier), () => {
+  describe(`authenticate on ${carrier}`, () => {
     const lifetime = suiteLifetime();
     let common: Served;
     let current: Authenticate = () => undefined;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { json, post, rpc } from '../../http/raw-client.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { serve } from './serve.ts';
 
 describe('authorize and context.auth', () => {
-  for (const transport of ['uws', 'node'] as const) {
-    test(`hold in both places, over ${transport}`, needs(transport), async (t) => {
+  for (const transport of servers) {
+    test(`hold in both places, over ${transport}`, async (t) => {
       const { client, lines } = await serve(t, transport, {
         authenticate: ({ headers }) => ({ user: headers['x-user'] }),
       });

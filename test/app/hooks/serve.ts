@@ -9,15 +9,16 @@ import {
   type StartedApp,
   startApp,
 } from '../../harness.ts';
+import { type ServerName, servers } from '../../servers.ts';
 
-export type Carrier = 'uws' | 'node' | 'handler';
-export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
+type Carrier = ServerName | 'handler';
+export const carriers: readonly Carrier[] = [...servers, 'handler'];
 
 export type Served = Pick<StartedApp, 'app' | 'lines' | 'client'>;
 
 export const procedures = moduleUrl('test/fixtures/app/hooks/procedures.ts');
 
-/** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
+/** An app over one of the ways in: a server of this package, or the handler in a server of somebody else's. */
 export async function serve(t: Lifetime, carrier: Carrier, given: AppOptions): Promise<Served> {
   const source = given.router === undefined ? { modules: [procedures] } : {};
   const options = { ...source, corsOrigin: 'none', ...given };

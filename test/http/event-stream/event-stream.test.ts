@@ -1,4 +1,5 @@
+import { isIncluded } from '../../servers.ts';
 import { overWays } from './over-ways.ts';
 import { ownServers } from './stage.ts';
 
-overWays(ownServers);
+overWays(ownServers.filter(isIncluded));

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { turns } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
 import { starter } from '../stub-server.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = starter(transport);
-  describe(`the clocks of a WebSocket (${transport})`, needs(transport), () => {
+  describe(`the clocks of a WebSocket (${transport})`, () => {
     test('a quiet connection is pinged, and stays as long as it answers', async (t) => {
       const options = { streamPingMs: 20, socketIdleMs: 200, bodyTimeoutMs: 1, maxBodyBytes: 1000 };
       const { client, server } = await start(t, options);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { turns } from '../../turns.ts';
 import { neverHeldLocally, rpc, socketPath } from '../raw-client.ts';
 import { starter } from '../stub-server.ts';
@@ -10,9 +10,9 @@ import { frame, opcodes, RawSocket } from './raw-socket.ts';
 const echo = rpc('echo', { text: 'é' });
 const answer = '{"jsonrpc":"2.0","id":1,"result":{"text":"é"}}';
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = starter(transport);
-  describe(`the frames of a WebSocket (${transport})`, needs(transport), () => {
+  describe(`the frames of a WebSocket (${transport})`, () => {
     test('a message may be text or binary, in any number of fragments, with control frames between', async (t) => {
       const { client } = await start(t);
       const socket = await RawSocket.open(client());

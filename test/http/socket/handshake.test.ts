@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AuthRequest } from '../../../src/index.ts';
 import { RpcError } from '../../../src/index.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { header, json, type RawResponse, rpc } from '../raw-client.ts';
 import { asking, starter } from '../stub-server.ts';
 import { RawSocket, upgradeRequest } from './raw-socket.ts';
@@ -54,9 +54,9 @@ const ordinary: readonly Wrong[] = [
   { what: 'OPTIONS', headers: {}, method: 'OPTIONS', status: 204 },
 ];
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = starter(transport);
-  describe(`the upgrade to a WebSocket (${transport})`, needs(transport), () => {
+  describe(`the upgrade to a WebSocket (${transport})`, () => {
     for (const { what, headers, status, method, path } of refused) {
       test(`with ${what} is ${status}`, async (t) => {
         const { client, server } = await start(t, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { turns } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
 import { starter } from '../stub-server.ts';
@@ -30,9 +30,9 @@ async function openMany(port: number, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = starter(transport);
-  describe(`many WebSockets (${transport})`, needs(transport), () => {
+  describe(`many WebSockets (${transport})`, () => {
     test('500 that are idle disturb nobody, and leave nothing behind', async (t) => {
       const { client, server, port, service } = await start(t);
       const idle = await openMany(port, 500);

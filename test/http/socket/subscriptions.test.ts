@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AppOptions, Router, RpcError, Type } from '../../../src/index.ts';
 import { serve } from '../../app/hooks/serve.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { texts } from '../../texts.ts';
 import { until } from '../../turns.ts';
 import { rpc } from '../raw-client.ts';
@@ -90,7 +90,7 @@ function routerOf(stage: Stage): Router {
   return router;
 }
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const start = async (t: TestContext, options: AppOptions = {}) => {
     const stage = new Stage();
     const { app, client } = await serve(t, transport, { router: routerOf(stage), ...options });
@@ -98,7 +98,7 @@ for (const transport of ['uws', 'node'] as const) {
     return { stage, app, open };
   };
 
-  describe(`subscriptions over a WebSocket (${transport})`, needs(transport), () => {
+  describe(`subscriptions over a WebSocket (${transport})`, () => {
     test('the reply names the subscription, the values follow in order, and the end has its own method', async (t) => {
       const { open } = await start(t);
       const socket = await open();

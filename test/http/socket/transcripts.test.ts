@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Router, RpcError, Type } from '../../../src/index.ts';
 import { serve } from '../../app/hooks/serve.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { RawSocket } from './raw-socket.ts';
 
 const notJson = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
@@ -206,13 +206,13 @@ function createRouter(): Router {
   return router;
 }
 
-for (const transport of ['uws', 'node'] as const) {
+for (const transport of servers) {
   const open = async (t: TestContext): Promise<RawSocket> => {
     const { client } = await serve(t, transport, { router: createRouter() });
     return RawSocket.open(client());
   };
 
-  describe(`conversations over a WebSocket (${transport})`, needs(transport), () => {
+  describe(`conversations over a WebSocket (${transport})`, () => {
     for (const [name, text] of Object.entries(transcripts)) {
       test(name, async (t) => {
         const socket = await open(t);

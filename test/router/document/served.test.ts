@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
 import { type AppOptions, handleRequest, Router, RpcApp } from '../../../src/index.ts';
 import { startApp, TestService } from '../../harness.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
 
 function routerOf(...names: string[]): Router {
@@ -25,8 +25,8 @@ function post(url: string, body: unknown): Promise<Response> {
 
 const discover = { jsonrpc: '2.0', id: 1, method: 'rpc.discover' };
 
-for (const transport of ['uws', 'node'] as const) {
-  describe(`the OpenRPC document on ${transport}`, needs(transport), () => {
+for (const transport of servers) {
+  describe(`the OpenRPC document on ${transport}`, () => {
     test('answers GET ?format=openrpc, with an ETag of its own', async (t) => {
       const url = await serve(t, { router: routerOf('a.b'), transport });
       const response = await fetch(`${url}?format=openrpc`);

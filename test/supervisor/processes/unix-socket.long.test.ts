@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { urlOf } from '../../cli/process.ts';
 import { post, RawClient, rpc } from '../../http/raw-client.ts';
-import { needs } from '../../servers.ts';
+import { servers } from '../../servers.ts';
 import { CompiledCli, endWith, logged, service } from './cli.ts';
 
 const cli = await CompiledCli.suite();
@@ -38,37 +38,33 @@ async function serve(t: TestContext, name: string, args: readonly string[]) {
   return { server, socket, files: () => readdirSync(folder) };
 }
 
-for (const transport of ['uws', 'node'] as const) {
-  test(
-    `a Unix socket on ${transport} is passed on from process to process, and gone at the end`,
-    needs(transport),
-    async (t) => {
-      const { server, socket, files } = await serve(t, transport, [
-        '--transport',
-        transport,
-        '--socket-mode',
-        '660',
-      ]);
-      assert.equal(lstatSync(socket).mode & 0o777, 0o660);
-      const first = await where(socket);
+for (const transport of servers) {
+  test(`a Unix socket on ${transport} is passed on from process to process, and gone at the end`, async (t) => {
+    const { server, socket, files } = await serve(t, transport, [
+      '--transport',
+      transport,
+      '--socket-mode',
+      '660',
+    ]);
+    assert.equal(lstatSync(socket).mode & 0o777, 0o660);
+    const first = await where(socket);
 
-      // It leaves its file behind.
-      process.kill(first, 'SIGKILL');
-      await logged(server, /has taken over/, 1);
-      const second = await where(socket);
-      assert.notEqual(second, first);
+    // It leaves its file behind.
+    process.kill(first, 'SIGKILL');
+    await logged(server, /has taken over/, 1);
+    const second = await where(socket);
+    assert.notEqual(second, first);
 
-      // The file leads somewhere at each moment: to the old one until the new one has it.
-      server.child.kill('SIGUSR2');
-      while ((await where(socket)) === second);
-      await logged(server, /has taken over/, 2);
-      assert.deepEqual(files(), ['rpc.sock']);
+    // The file leads somewhere at each moment: to the old one until the new one has it.
+    server.child.kill('SIGUSR2');
+    while ((await where(socket)) === second);
+    await logged(server, /has taken over/, 2);
+    assert.deepEqual(files(), ['rpc.sock']);
 
-      server.child.kill('SIGTERM');
-      assert.equal((await server.exit).code, 0);
-      assert.deepEqual(files(), []);
-    },
-  );
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
+    assert.deepEqual(files(), []);
+  });
 }
 
 test('a Unix socket that another service has is refused with one line', async (t) => {

@@ -112,7 +112,7 @@ function subject({ name, put, ...server }: WayIn): Subject {
   };
 }
 
-function server(transport: 'uws' | 'node'): Put {
+function server(transport: ServerName): Put {
   return async (service, options) => {
     const listening = await listen(service, options, transport);
     return { port: listening.address.port, close: () => listening.close() };
@@ -135,14 +135,14 @@ async function listenWith(handler: RequestListener): Promise<Listening> {
 export interface WayIn {
   readonly name: string;
   readonly put: Put;
-  /** The server of this package that it needs. */
+  /** The server of this package that it has. */
   readonly server?: ServerName;
 }
 
 /** Every way in over HTTP: both servers, and the handler in the servers of others. */
 export const waysIn: readonly WayIn[] = [
   { name: 'uWebSockets.js', put: server('uws'), server: 'uws' },
-  { name: 'node:http', put: server('node') },
+  { name: 'node:http', put: server('node'), server: 'node' },
   {
     name: 'nodeHandler() in node:http',
     put: (service, options) => listenWith(createNodeHandler(service, options)),

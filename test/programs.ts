@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export function isProgram(path: string): boolean {
   try {
@@ -26,3 +28,18 @@ export const chromiumPath: string | undefined = [
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find((path) => path !== undefined && isProgram(path));
+
+/** Whether npm's registry answers: it is asked as often as npm itself asks before it gives up. */
+export async function isRegistryReachable(): Promise<boolean> {
+  const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
+  const url = new URL('ms', registry);
+  for (let left = 2; left >= 0; left--) {
+    const isThere = await fetch(url, { method: 'HEAD' }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isThere) return true;
+    if (left > 0) await pause(1000);
+  }
+  return false;
+}

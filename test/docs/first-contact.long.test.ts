@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { describeWith } from '../describe-with.ts';
-import { isReachable } from '../examples/registry.ts';
+import { isRegistryReachable } from '../programs.ts';
 import { installed, ofNewcomers, readme } from './guide/chapters.ts';
 import { compilerOptions, createEmptyProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
 import { read } from './pages.ts';
 
-const npm = (await isReachable()) ? 'npm' : undefined;
+const npm = (await isRegistryReachable()) ? 'npm' : undefined;
 
 describeWith(npm, "needs npm's registry", 'first contact', () => {
   let project: Project;

@@ -4,8 +4,7 @@ import { basename } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startNode } from '../cli/process.ts';
 import { compilers, resolutions } from '../compilers.ts';
-import { isReachable } from '../examples/registry.ts';
-import { findProgram } from '../programs.ts';
+import { findProgram, isRegistryReachable } from '../programs.ts';
 import { chapters, ofNewcomers } from './guide/chapters.ts';
 import { createProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
@@ -13,7 +12,7 @@ import { Terminal } from './guide/terminal.ts';
 import { read } from './pages.ts';
 
 /** Played by first-contact.long.test.ts, where it has npm's registry. */
-const elsewhere = (await isReachable()) ? ofNewcomers : [];
+const elsewhere = (await isRegistryReachable()) ? ofNewcomers : [];
 const here = chapters.filter((page) => !elsewhere.includes(page));
 
 /** Pages that start a program which npm does not have. In CI each of them must be there. */

@@ -149,6 +149,9 @@ const timedOneIn = 8;
 /** A procedure whose last timed call took this long or longer has each call timed, microseconds. */
 const shortUs = 100;
 
+/** Characters that a result is supposed to have as long as the first one of its procedure is being written: a turn's worth. */
+const supposedResult = 1024 * 1024;
+
 /** Waiting for less is not counted. A call that waited longer is timed, and stands for itself alone. */
 const noticedMs = 1;
 
@@ -170,11 +173,9 @@ export class InlineExecutor implements Executor {
   readonly #watch: FrontEndWatch | undefined;
   /** For the contexts of its calls. */
   readonly #contexts: CallHost;
-  /** The requests of calls that may gather, by their contexts. */
-  readonly #scopes = new WeakMap<LazyContext, RequestScope>();
   /** Calls of batch procedures that gather, by procedure. */
   readonly #gatherers = new Map<string, BatchGatherer>();
-  /** Characters of the last result, at least. */
+  /** Characters of the last result; 0: there was none yet. */
   #lastResult = 0;
 
   /**
@@ -193,6 +194,7 @@ export class InlineExecutor implements Executor {
       lines: host.lines,
       broadcast: host.options.broadcast,
       join: (params, context) => this.#gathererOf(context).join(params, context),
+      resultTurn: (context) => this.#resultTurn(context),
     };
   }
 
@@ -225,8 +227,9 @@ export class InlineExecutor implements Executor {
       factsOf(call),
       limit.at,
       this.#contexts,
+      0,
+      call.scope,
     );
-    if (call.procedure.batch !== undefined) this.#scopes.set(context, call.scope);
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;
@@ -264,8 +267,7 @@ export class InlineExecutor implements Executor {
   }
 
   #callerOf(context: LazyContext): string {
-    const scope = this.#scopes.get(context);
-    return scope === undefined ? '' : this.#host.callers.keyOf(scope);
+    return this.#host.callers.keyOf(scopeOf(context));
   }
 
   /** Runs the handler for calls that have gathered. What it holds the thread for is blamed on its procedure. */
@@ -291,17 +293,21 @@ export class InlineExecutor implements Executor {
     return pending;
   }
 
-  /** What a call that waits gives may be large, too: it is written in a turn of its own. */
-  #inTurns(options: InlineOptions, { scope }: Call): InlineOptions {
-    const costUs = inlineCostUs(0, this.#lastResult);
-    return { ...options, resultTurn: () => this.#host.turns.next(scope, costUs) };
+  /** What a call that waited gives may be large, too: it is written in a turn of its own. */
+  #resultTurn(context: LazyContext): Promise<void> | undefined {
+    if (this.#lastResult === 0) {
+      // Those that end at the same time as the first one wait until its size is known.
+      this.#lastResult = supposedResult;
+      return undefined;
+    }
+    if (this.#lastResult <= smallResult) return undefined;
+    return this.#host.turns.next(scopeOf(context), inlineCostUs(0, this.#lastResult));
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
     const { showsFaults, rawBytes } = call.scope;
     const usual = showsFaults ? this.#host.openOptions : this.#host.options;
-    const ofBytes = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
-    const options = this.#lastResult <= smallResult ? ofBytes : this.#inTurns(ofBytes, call);
+    const options = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
     const bytes = rawBytes?.param;
     return call.trace === undefined
       ? invoke(call.procedure, params, context, options, bytes)
@@ -365,15 +371,10 @@ export class InlineExecutor implements Executor {
         ? this.#ending.refuse(call, opening.refusal, runUs, waitUs, busyUs)
         : this.#ending.pass(call, opening.reply, 0, runUs, waitUs, busyUs);
     }
-    if (sink === undefined) this.#note(outcome);
+    // An error tells nothing of the results to come.
+    if (sink === undefined && outcome.ok)
+      this.#lastResult = outcome.bytes?.byteLength ?? outcome.text.length;
     return this.#ending.finish(call, outcome, runUs, waitUs, busyUs, together);
-  }
-
-  /** A result that was refused for its size was made all the same. Of other errors nothing is learned. */
-  #note(outcome: Outcome): void {
-    if (outcome.ok) this.#lastResult = outcome.bytes?.byteLength ?? outcome.text.length;
-    else if (outcome.code === ErrorCode.LimitExceeded)
-      this.#lastResult = this.#host.options.maxReplyBytes;
   }
 
   /** How long it ran, microseconds. */
@@ -401,6 +402,11 @@ function waitOf({ scope }: Call, began: number | undefined): number {
   if (began === undefined) return 0;
   const waitedMs = began - scope.receivedAt;
   return waitedMs >= noticedMs ? waitedMs * 1000 : 0;
+}
+
+/** The context keeps what `InlineExecutor` gave it, and knows nothing of requests. */
+function scopeOf(context: LazyContext): RequestScope {
+  return LazyContext.requestOf(context) as RequestScope;
 }
 
 /** What the handler is told of the request: of a traced call its own span, instead of the caller's. */

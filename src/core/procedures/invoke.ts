@@ -17,8 +17,6 @@ export interface InvokeOptions extends FaultOptions {
   readonly checkResults: CheckResults;
   /** Whether a result that is bytes stays bytes: see {@link RawBytes}. */
   readonly keepsBytes?: boolean;
-  /** Resolves when the result of a call that waited may be written; undefined: at once. */
-  readonly resultTurn?: () => Promise<void>;
 }
 
 /** The outcome of a call that has opened a stream: its reply is up to whoever reads the stream. */
@@ -118,12 +116,21 @@ async function proceed(
     // The caller has gone, or was answered at the deadline.
     if (context.signal.aborted) throw context.signal.reason;
     const began = clockMs();
-    const result: unknown = procedure.handler(named as never, context);
+    const given: unknown = procedure.handler(named as never, context);
     context.resumedMs += clockMs() - began;
-    return finish(procedure, isThenable(result) ? await result : result, context, options);
+    const result: unknown = isThenable(given) ? await given : given;
+    const turn = LazyContext.hostOf(context)?.resultTurn?.(context);
+    if (turn !== undefined) await waitFor(turn, context);
+    return finish(procedure, result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options);
   }
+}
+
+async function waitFor(turn: Promise<void>, context: LazyContext): Promise<void> {
+  await turn;
+  // The caller has gone, or was answered at the deadline.
+  if (context.signal.aborted) throw context.signal.reason;
 }
 
 /** Waits for a chain or a handler with `await`: a `then` of a foreign object may return or throw anything. */
@@ -135,11 +142,8 @@ async function settle(
 ): Promise<Outcome> {
   try {
     const settled = await pending;
-    if (options.resultTurn !== undefined) {
-      await options.resultTurn();
-      // The caller has gone, or was answered at the deadline.
-      if (context.signal.aborted) throw context.signal.reason;
-    }
+    const turn = LazyContext.hostOf(context)?.resultTurn?.(context);
+    if (turn !== undefined) await waitFor(turn, context);
     const result = procedure.chain === undefined ? settled : (settled as Passed).result;
     return finish(procedure, result, context, options);
   } catch (error) {

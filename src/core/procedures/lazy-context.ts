@@ -30,6 +30,8 @@ export interface CallHost {
    * @returns the call's result, or the promise of it; throws and rejects as a handler does
    */
   join?(params: Record<string, unknown>, context: LazyContext): unknown;
+  /** When the result of a call that has waited may be checked and written; undefined: at once. */
+  resultTurn?(context: LazyContext): Promise<void> | undefined;
 }
 
 /** The run of a handler that a call is part of. */
@@ -74,6 +76,7 @@ export class LazyContext implements CallContext {
   #abortReason: Error | undefined;
   readonly #host: CallHost | undefined;
   readonly #ticket: number;
+  readonly #request: object | undefined;
   #log: CallLog | undefined;
   #run: JoinedRun | undefined;
 
@@ -81,6 +84,7 @@ export class LazyContext implements CallContext {
    * @param id JSON text of the request's id, undefined for a notification
    * @param endsAt when the call must have ended, by `clockMs`
    * @param ticket the call's name in its worker
+   * @param request kept for the host
    */
   constructor(
     procedure: Procedure,
@@ -89,6 +93,7 @@ export class LazyContext implements CallContext {
     endsAt: number,
     host?: CallHost,
     ticket = 0,
+    request?: object,
   ) {
     this.#procedure = procedure;
     this.#id = id;
@@ -96,6 +101,7 @@ export class LazyContext implements CallContext {
     this.#endsAt = endsAt;
     this.#host = host;
     this.#ticket = ticket;
+    this.#request = request;
   }
 
   /** JSON text of the request's id. No member of the context: middleware may add any name that handlers do not know. */
@@ -109,6 +115,10 @@ export class LazyContext implements CallContext {
 
   static hostOf(context: LazyContext): CallHost | undefined {
     return context.#host;
+  }
+
+  static requestOf(context: LazyContext): object | undefined {
+    return context.#request;
   }
 
   static endsAtOf(context: LazyContext): number {

@@ -129,7 +129,7 @@ function Welcome() {
       <p>
         {isEmpty
           ? 'This service has no procedures.'
-          : 'Choose one on the left. What you send is made from its schema, and checked before it is sent.'}
+          : 'Choose one on the left. The editor begins with an example of its params.'}
       </p>
       <dl class="keys">
         <dt>

@@ -11,4 +11,6 @@ export const callsUrl: string | undefined =
 
 export const figuresUrl: string = new URL('figures', document.baseURI).href;
 
+export const exampleUrl: string = new URL('example', document.baseURI).href;
+
 export const profileUrl: string = new URL('profile', document.baseURI).href;

@@ -26,9 +26,9 @@ interface View {
   readonly section?: string;
 }
 
-function control(page: Page, name: string) {
-  const label = page.locator('label code').filter({ hasText: new RegExp(`^${name}$`) });
-  return page.locator('.field').filter({ has: label }).locator('input, select, textarea');
+/** Writes the params of a procedure into its editor. */
+function write(page: Page, params: object): Promise<void> {
+  return page.locator('json-editor .cm-content').fill(JSON.stringify(params, undefined, 2));
 }
 
 const call = (page: Page) => page.getByRole('button', { name: /^Call/ }).click();
@@ -59,12 +59,13 @@ const views: readonly View[] = [
     hash: '#/p/orders.place',
     height: 1260,
     prepare: async (page) => {
-      await control(page, 'name').fill('Ada Lovelace');
-      await control(page, 'street').fill('12 St James Square');
-      await control(page, 'country').selectOption('FR');
-      await page.getByRole('button', { name: '+ item of lines' }).click();
-      await control(page, 'sku').fill('MUG-001');
-      await control(page, 'quantity').fill('2');
+      await write(page, {
+        customer: {
+          name: 'Ada Lovelace',
+          address: { street: '12 St James Square', country: 'FR' },
+        },
+        lines: [{ sku: 'MUG-001', quantity: 2 }],
+      });
       await call(page);
       await page.getByRole('group', { name: 'Result' }).waitFor();
     },
@@ -74,12 +75,9 @@ const views: readonly View[] = [
     hash: '#/p/orders.pay',
     height: 860,
     prepare: async (page) => {
-      await control(page, 'order').fill('ORD-1');
-      await control(page, 'cents').fill('2580');
-      await page.getByRole('button', { name: 'JSON' }).click();
-      await page.locator('json-editor .cm-content').waitFor();
+      await write(page, { order: 'ORD-1', cents: 25.8 });
       await call(page);
-      await page.locator('.error').waitFor();
+      await page.locator('json-editor .fault').waitFor();
     },
   },
   {
@@ -96,11 +94,11 @@ const views: readonly View[] = [
     hash: '#/p/catalog.find',
     height: 860,
     prepare: async (page) => {
-      await control(page, 'word').fill('mug');
+      await write(page, { word: 'mug' });
       await page.getByRole('button', { name: 'Add to batch' }).click();
       await page.getByRole('link', { name: 'pay', exact: true }).click();
-      await control(page, 'order').fill('ORD-1');
-      await control(page, 'cents').fill('2580');
+      await page.getByRole('heading', { name: 'orders.pay' }).waitFor();
+      await write(page, { order: 'ORD-1', cents: 2580 });
       await page.getByRole('button', { name: 'Add to batch' }).click();
       await page.getByRole('link', { name: /^Batch/ }).click();
       await page.getByRole('button', { name: /^Send/ }).click();

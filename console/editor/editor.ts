@@ -5,8 +5,9 @@ import { linter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import type { JsonSchema } from '../schema/resolve.ts';
+import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
 import { completion } from './completion.ts';
+import { faultMarks } from './faults.ts';
 
 const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: 'var(--j-name)' },
@@ -40,6 +41,8 @@ const theme = EditorView.theme({
     backgroundColor: 'var(--accent)',
     color: 'var(--on-accent)',
   },
+  '.refused': { textDecoration: 'underline wavy var(--bad)', textUnderlineOffset: '3px' },
+  '.fault': { padding: '0 8px 4px 24px', color: 'var(--bad)' },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--selection)' },
 });
 
@@ -49,15 +52,14 @@ const parseLinter = jsonParseLinter();
  * An editor in an empty shadow root.
  *
  * @param onChange told of the whole text at each change
- * @returns what removes the editor
  */
 export function createEditor(
   root: ShadowRoot,
   text: string,
   schema: JsonSchema,
   onChange: (text: string) => void,
-): () => void {
-  const view = new EditorView({
+): EditorView {
+  return new EditorView({
     root,
     parent: root,
     state: EditorState.create({
@@ -71,6 +73,7 @@ export function createEditor(
         // Nothing is no mistake yet.
         linter((own) => (own.state.doc.toString().trim() === '' ? [] : parseLinter(own))),
         completion(schema),
+        faultMarks,
         // Tab goes on to the next control, as everywhere on the page. Ctrl+Enter is the page's.
         keymap.of([...standardKeymap.filter(({ key }) => key !== 'Mod-Enter'), ...historyKeymap]),
         theme,
@@ -82,5 +85,4 @@ export function createEditor(
       ],
     }),
   });
-  return () => view.destroy();
 }

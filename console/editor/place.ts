@@ -1,4 +1,4 @@
-import { syntaxTree } from '@codemirror/language';
+import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 import type { Place } from './suggestions.ts';
 
@@ -40,10 +40,57 @@ function enclosing(node: Node): Node | null {
 
 function nameOf(state: EditorState, property: Node): string[] {
   const name = property.getChild('PropertyName');
-  return name === null ? [] : [state.sliceDoc(name.from, name.to).replace(/^"|"$/g, '')];
+  return name === null ? [] : [JSON.parse(state.sliceDoc(name.from, name.to)) as string];
 }
 
 function lastName(state: EditorState, object: Node, pos: number): string[] {
   const property = object.getChildren('Property').findLast(({ from }) => from < pos);
   return property === undefined ? [] : nameOf(state, property);
+}
+
+/** A value in the text. */
+interface Found {
+  readonly from: number;
+  readonly to: number;
+  /** What is left of the pointer: the member is missing, and this is the object that lacks it. */
+  readonly rest: string;
+}
+
+/** How long the editor may parse a long text to find a value, milliseconds. */
+const parseMs = 200;
+
+const valueNames = new Set(['Object', 'Array', 'String', 'Number', 'True', 'False', 'Null']);
+
+/** The value of a JSON Pointer, or the last one on the way to it that is there. */
+export function valueAt(state: EditorState, pointer: string): Found {
+  const tree = ensureSyntaxTree(state, state.doc.length, parseMs) ?? syntaxTree(state);
+  let [value] = valuesIn(tree.topNode);
+  if (value === undefined) return { from: 0, to: 0, rest: pointer };
+  const steps = pointer.split('/').slice(1);
+  for (const [index, step] of steps.entries()) {
+    const next = childOf(state, value, step.replaceAll('~1', '/').replaceAll('~0', '~'));
+    if (next === undefined) {
+      return { from: value.from, to: value.to, rest: `/${steps.slice(index).join('/')}` };
+    }
+    value = next;
+  }
+  return { from: value.from, to: value.to, rest: '' };
+}
+
+function valuesIn(node: Node): Node[] {
+  const found: Node[] = [];
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+    if (valueNames.has(child.name)) found.push(child);
+  }
+  return found;
+}
+
+/** @param step the name of a member, or the number of an item */
+function childOf(state: EditorState, value: Node, step: string): Node | undefined {
+  if (value.name === 'Array') return valuesIn(value)[Number(step)];
+  // Of several members with one name the last counts.
+  const property = value
+    .getChildren('Property')
+    .findLast((one) => nameOf(state, one).includes(step));
+  return property && valuesIn(property)[0];
 }

@@ -76,11 +76,6 @@ export function membersOf(text: string): ReadonlyMap<string, string> | undefined
   return new Map(members);
 }
 
-/** Whether a number says more than JavaScript's would, or says it in other words: 9007199254740993, 1.0, 1e2. */
-export function isMoreThanNumber(text: string): boolean {
-  return /^-?\d/.test(text) && String(Number(text)) !== text;
-}
-
 /** The same without blanks between its parts. */
 export function compactJson(text: string): string {
   return [...partsOf(text)].join('');

@@ -25,6 +25,25 @@ export function repliesIn(text: string): readonly Reply[] | undefined {
   return replies.every((reply) => reply !== undefined) ? replies : undefined;
 }
 
+/** What is wrong with a param. */
+export interface Fault {
+  /** JSON Pointer. */
+  readonly path: string;
+  readonly message: string;
+}
+
+const invalidParams = -32602;
+
+/** What the server finds wrong with the params of the call that a body answers. */
+export function faultsIn(text: string): readonly Fault[] {
+  const error = repliesIn(text)?.[0]?.error;
+  if (error?.code !== invalidParams || error.data === undefined) return [];
+  return (itemsOf(error.data) ?? []).flatMap((item) => {
+    const { path, message } = (JSON.parse(item) ?? {}) as { path?: unknown; message?: unknown };
+    return typeof path === 'string' && typeof message === 'string' ? [{ path, message }] : [];
+  });
+}
+
 /** The methods of the calls in a body, by the text of their id. */
 export function methodsIn(body: string): ReadonlyMap<string, string> {
   const methods = new Map<string, string>();

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
-import { membersOf } from '../json/raw.ts';
+import { membersOf, prettyJson } from '../json/raw.ts';
 import { repliesIn } from '../json/replies.ts';
 import { AnswerView } from '../parts/answer-view.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { msText, timeText } from '../parts/figures-text.ts';
-import { putParams } from '../state/drafts.ts';
+import { drafts } from '../state/drafts.ts';
 import { type Exchange, exchanges } from '../state/exchanges.ts';
 import { procedures } from '../state/registry.ts';
 import { procedureHash } from '../state/route.ts';
@@ -59,7 +59,11 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
           Send again<span class="unseen"> {title}</span>
         </button>
         {method !== undefined && isKnown && params !== undefined && (
-          <a class="button" href={procedureHash(method)} onClick={() => putParams(method, params)}>
+          <a
+            class="button"
+            href={procedureHash(method)}
+            onClick={() => drafts.set(method, prettyJson(params))}
+          >
             Edit<span class="unseen"> {title}</span>
           </a>
         )}

@@ -1,4 +1,3 @@
-import { signatureOf } from '../schema/params.ts';
 import type { ProcedureSchema } from '../state/registry.ts';
 import { urls } from '../state/urls.ts';
 
@@ -52,4 +51,13 @@ export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSche
       )}
     </header>
   );
+}
+
+/** `(a: number, b?: number)`, and what comes of it. */
+function signatureOf(procedure: ProcedureSchema): string {
+  const params = procedure.parameters.map(
+    ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
+  );
+  const yields = procedure.yield_type === undefined ? '' : ` yields ${procedure.yield_type}`;
+  return `(${params.join(', ')})${yields} → ${procedure.return_type}`;
 }

@@ -8,7 +8,7 @@ import { documentUrl, type ProcedureUrl, urls, urlWith } from '../state/urls.ts'
 interface SnippetsProps {
   readonly method: string;
   /** JSON text; empty: none. */
-  readonly params: () => string;
+  readonly params: string;
   readonly isStream: boolean;
 }
 
@@ -18,13 +18,12 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
   const plain = urls.value.get(method);
   // A reload may have taken the URL away.
   const kind = chosen === 'url' && plain === undefined ? 'curl' : chosen;
-  const given = params();
   const text =
     kind === 'code'
-      ? codeText(method, given, isStream)
+      ? codeText(method, params, isStream)
       : kind === 'url' && plain !== undefined
-        ? plainText(plain, given, isStream)
-        : curlText(callsUrl ?? '', requestText(method, given, 1), isStream);
+        ? plainText(plain, params, isStream)
+        : curlText(callsUrl ?? '', requestText(method, params, 1), isStream);
   const what = kind === 'code' ? 'the code' : 'the command';
   return (
     <section class="snippets" aria-label="The same call elsewhere">
@@ -44,7 +43,7 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
           </button>
         </div>
       </div>
-      {plain !== undefined && <PlainUrl plain={plain} params={given} />}
+      {plain !== undefined && <PlainUrl plain={plain} params={params} />}
       <div class="with-copy">
         <pre class="json" role="group" tabIndex={0} aria-label={what}>
           <code>{text}</code>

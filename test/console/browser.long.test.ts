@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { servers } from '../servers.ts';
 import {
   assertKeepsNothing,
   assertQuiet,
-  field,
+  editor,
   noBrowser,
   OneBrowser,
   procedures,
   violations,
+  write,
+  written,
 } from './browser.ts';
-
-/** The id of what has the focus. */
-function focused(page: Page): Promise<string | null> {
-  return page.evaluate<string | null>('document.activeElement && document.activeElement.id');
-}
 
 describe('the console in a browser', { skip: noBrowser }, () => {
   const browser = new OneBrowser();
@@ -26,9 +22,8 @@ describe('the console in a browser', { skip: noBrowser }, () => {
       const shown = await browser.show(t, { options: { transport } });
       const { page } = shown;
       await page.getByRole('link', { name: 'find', exact: true }).click();
-      await field(page, 'word').fill('mug');
-      await page.getByRole('button', { name: '+ limit' }).click();
-      await field(page, 'limit').fill('1');
+      assert.equal(await written(page), '{\n  "word": "mug"\n}');
+      await write(page, { word: 'mug', limit: 1 });
       await page.keyboard.press('Control+Enter');
       const result = page.getByRole('group', { name: 'Result' });
       await result.waitFor();
@@ -43,63 +38,75 @@ describe('the console in a browser', { skip: noBrowser }, () => {
 
   test('shows the data of an error as a table', async (t) => {
     const { page } = await browser.show(t, { hash: '#/p/orders.pay' });
-    await field(page, 'order').fill('ORD-1');
-    await field(page, 'cents').fill('100');
+    await write(page, { order: 'ORD-1', cents: 100 });
     await page.getByRole('button', { name: /^Call/ }).click();
     await page.locator('.error strong', { hasText: 'Card declined' }).waitFor();
     await page.getByRole('row', { name: 'bank First' }).waitFor();
     await page.getByRole('row', { name: 'attempts 3' }).waitFor();
   });
 
-  test('checks before it sends: the first field that is wrong has the focus and says why', async (t) => {
-    const { page } = await browser.show(t, { hash: '#/p/orders.pay' });
-    await field(page, 'order').fill('ORD-1');
-    await field(page, 'cents').fill('1.5');
+  test('shows what the server refuses at its place in the params, with the cursor at the first of it', async (t) => {
+    const shown = await browser.show(t, { hash: '#/p/orders.place' });
+    const { page } = shown;
+    const lines = [
+      { sku: 'MUG-001', quantity: 1 },
+      { sku: 'mug', quantity: 1.5 },
+    ];
+    await write(page, { lines, customer: { name: 'Ada', address: { street: 'a' } } });
     await page.getByRole('button', { name: /^Call/ }).click();
-    const cents = field(page, 'cents');
-    await page.locator('[aria-invalid=true]').waitFor();
-    assert.equal(await focused(page), await cents.getAttribute('id'));
-    const described = await Promise.all(
-      (await cents.getAttribute('aria-describedby'))!
-        .split(' ')
-        .map((id) => page.locator(`[id="${id}"]`).innerText()),
-    );
-    assert.ok(described.includes('must be integer'), described.join());
-    assert.equal(await page.locator('.answer').count(), 0);
+    const faults = editor(page).locator('.fault');
+    await faults.nth(2).waitFor();
+    assert.deepEqual((await faults.allInnerTexts()).toSorted(), [
+      '/country is required',
+      'must be an integer',
+      'must match the pattern ^[A-Z]{3}-[0-9]{3}$',
+    ]);
+    const marked = await editor(page).locator('.refused').allInnerTexts();
+    assert.deepEqual(marked, ['"mug"', '1.5', '{"street":"a"}']);
+    assert.equal(await editor(page).getAttribute('aria-invalid'), 'true');
     assert.deepEqual(await violations(page), []);
-    await cents.fill('15');
-    await page.getByRole('button', { name: /^Call/ }).click();
-    await page.locator('.answer').waitFor();
+    await page.keyboard.press('Delete');
+    assert.match(await written(page), /"sku":mug",/);
+    await write(page, {
+      lines: lines.slice(0, 1),
+      customer: { name: 'Ada', address: { street: 'a', country: 'FR' } },
+    });
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('group', { name: 'Result' }).waitFor();
+    assert.equal(await faults.count(), 0);
+    assert.equal(await editor(page).getAttribute('aria-invalid'), 'false');
+    await assertQuiet(shown);
   });
 
-  test('fills in what is nested: objects, lists, choices, what may be left out', async (t) => {
+  test('sends nothing that is not JSON, and says why', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/tools.echo' });
+    await editor(page).fill('{}, "method": "orders.cancel"');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('alert').filter({ hasText: /JSON/ }).waitFor();
+    assert.equal(await page.locator('.answer').count(), 0);
+    assert.deepEqual(await violations(page), []);
+    await write(page, {});
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('group', { name: 'Result' }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+  });
+
+  test('begins with an example of all required params, which the server accepts', async (t) => {
     const { page } = await browser.show(t, { hash: '#/p/orders.place' });
-    await field(page, 'name').fill('Ada');
-    await field(page, 'street').fill('1 Main');
-    await field(page, 'country').selectOption('FR');
-    await page.getByRole('button', { name: '+ item of lines' }).click();
-    await field(page, 'sku').fill('MUG-001');
-    await field(page, 'quantity').fill('2');
-    await page.getByRole('button', { name: '+ gift' }).click();
-    await field(page, 'gift').check();
+    assert.deepEqual(JSON.parse(await written(page)), {
+      customer: { name: 'Ada', address: { street: 'hello', country: 'DE' } },
+      lines: [{ sku: 'MUG-001', quantity: 3 }],
+    });
     await page.getByRole('button', { name: /^Call/ }).click();
     const result = page.getByRole('group', { name: 'Result' });
     await result.waitFor();
-    assert.deepEqual(JSON.parse(await result.innerText()), { order: 'ORD-1', cents: 2580 });
-    await page.getByRole('button', { name: 'JSON' }).click();
-    const text = await page.locator('json-editor .cm-content').innerText();
-    assert.deepEqual(JSON.parse(text), {
-      customer: { name: 'Ada', address: { street: '1 Main', country: 'FR' } },
-      lines: [{ sku: 'MUG-001', quantity: 2 }],
-      gift: true,
-    });
+    assert.deepEqual(JSON.parse(await result.innerText()), { order: 'ORD-1', cents: 3870 });
   });
 
   test('takes JSON to the letter, completes it from the schema, and keeps to the policy', async (t) => {
     const shown = await browser.show(t, { hash: '#/p/tools.echo' });
     const { page } = shown;
-    await page.getByRole('button', { name: 'JSON' }).click();
-    await page.locator('json-editor .cm-content').click();
+    await editor(page).click();
     await page.keyboard.type('{"big": 9007199254740993}');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('group', { name: 'Result' }).waitFor();
@@ -107,8 +114,8 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: /^Call/ }).click();
     assert.match((await body).postData() ?? '', /"params":\{"big": 9007199254740993\}\}$/);
     await page.goto(`${shown.url}#/p/orders.pay`);
-    await page.getByRole('button', { name: 'JSON' }).click();
-    await page.locator('json-editor .cm-content').click();
+    await page.getByRole('heading', { name: 'orders.pay' }).waitFor();
+    await editor(page).click();
     await page.keyboard.press('Control+a');
     await page.keyboard.type('{');
     await page.keyboard.press('Control+Space');
@@ -120,19 +127,19 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('option', { name: '"order"' }).waitFor();
     await page.keyboard.press('Enter');
     await page.keyboard.type('"ORD-1"}');
-    const content = page.locator('json-editor .cm-content');
-    assert.deepEqual(JSON.parse(await content.innerText()), { cents: 5, order: 'ORD-1' });
+    assert.deepEqual(JSON.parse(await written(page)), { cents: 5, order: 'ORD-1' });
     await assertQuiet(shown);
   });
 
   test('notifies, and sends a batch in the order that it was given', async (t) => {
     const { page } = await browser.show(t, { hash: '#/p/catalog.find' });
-    await field(page, 'word').fill('tee');
+    await write(page, { word: 'tee' });
     await page.getByRole('button', { name: 'Notify' }).click();
     await page.getByText('There is no reply to a notification').waitFor();
     await page.getByRole('button', { name: 'Add to batch' }).click();
     await page.getByRole('link', { name: 'cancel' }).click();
-    await field(page, 'order').fill('ORD-9');
+    await page.getByRole('heading', { name: 'orders.cancel' }).waitFor();
+    await write(page, { order: 'ORD-9' });
     await page.getByRole('button', { name: 'Add to batch' }).click();
     await page.getByRole('link', { name: 'find', exact: true }).click();
     await page.getByRole('button', { name: 'Add to batch' }).click();
@@ -153,7 +160,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
 
   test('asks before what is declared destructive', async (t) => {
     const { page } = await browser.show(t, { hash: '#/p/orders.cancel' });
-    await field(page, 'order').fill('ORD-1');
+    await write(page, { order: 'ORD-1' });
     await page.getByRole('button', { name: /^Call/ }).click();
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
@@ -169,8 +176,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
   test('shows a stream as it comes, to its end, and stops one that has none', async (t) => {
     const shown = await browser.show(t, { hash: '#/p/shipping.track' });
     const { page } = shown;
-    await field(page, 'parcel').fill('P-1');
-    await field(page, 'steps').fill('5000');
+    await write(page, { parcel: 'P-1', steps: 5000 });
     await page.getByRole('button', { name: /^Open the stream/ }).click();
     await page.getByText('5,000 values').waitFor();
     await page.getByText('the last 200 are shown; the stream has ended').waitFor();
@@ -191,7 +197,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Add a header' }).click();
     await page.getByLabel('Value of authorization').fill('Bearer secret');
     assert.deepEqual(await violations(page), []);
-    await field(page, 'word').fill("it's");
+    await write(page, { word: "it's" });
     const copied = async (): Promise<string> => {
       await page.getByRole('button', { name: /^Copy the co/ }).click();
       await page.getByText('Copied').waitFor();
@@ -221,7 +227,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
       await page.getByText('Copied').waitFor();
       return page.evaluate<string>('navigator.clipboard.readText()');
     };
-    await field(page, 'word').fill('mug & tee');
+    await write(page, { word: 'mug & tee' });
     const link = new URL('/api/catalog.find?word=mug+%26+tee', url).href;
     assert.equal(await page.locator('.url a').first().getAttribute('href'), link);
     assert.equal(await copied(), `curl '${link}'`);
@@ -231,7 +237,8 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     assert.ok(width <= 320, `${width} px wide`);
 
     await page.goto(`${url}#/p/orders.cancel`);
-    await field(page, 'order').fill('ORD-1');
+    await page.getByRole('heading', { name: 'orders.cancel' }).waitFor();
+    await write(page, { order: 'ORD-1' });
     const post = new URL('/api/orders.cancel', url).href;
     assert.equal(await page.locator('.url').innerText(), `POST ${post} OpenAPI document`);
     const command = [
@@ -270,19 +277,18 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'orders.pay' }).waitFor();
     for (let i = 0; i < 40; i++) {
-      if ((await focused(page)) === 'field-_2f_order') break;
+      if ((await page.locator('json-editor:focus').count()) === 1) break;
       await page.keyboard.press('Tab');
     }
-    await page.keyboard.type('ORD-1');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('5');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('{"order": "ORD-1", "cents": 5}');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('row', { name: 'bank First' }).waitFor();
   });
 
   test('keeps a history in memory, and sends from it again', async (t) => {
     const { page } = await browser.show(t, { hash: '#/p/catalog.find' });
-    await field(page, 'word').fill('mug');
+    await write(page, { word: 'mug' });
     await page.getByRole('button', { name: /^Call/ }).click();
     await page.getByRole('group', { name: 'Result' }).waitFor();
     await page.getByRole('link', { name: /^History/ }).click();
@@ -291,7 +297,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Send again catalog.find' }).first().click();
     await page.locator('.history > li').nth(1).waitFor();
     await page.getByRole('link', { name: 'Edit catalog.find' }).first().click();
-    assert.equal(await field(page, 'word').inputValue(), 'mug');
+    assert.deepEqual(JSON.parse(await written(page)), { word: 'mug' });
   });
 
   test('sees a reload of the procedures, and keeps what was filled in', async (t) => {
@@ -302,10 +308,10 @@ describe('the console in a browser', { skip: noBrowser }, () => {
       options: { router },
       hash: '#/p/first',
     });
-    await field(page, 'a').fill('kept');
+    await write(page, { a: 'kept' });
     router.rpc({ name: 'second', placement: 'inline' }, () => 2);
     await page.getByRole('link', { name: 'second' }).waitFor();
-    assert.equal(await field(page, 'a').inputValue(), 'kept');
+    assert.deepEqual(JSON.parse(await written(page)), { a: 'kept' });
   });
 
   test('stays quick with a thousand procedures', async (t) => {

@@ -121,8 +121,19 @@ export async function assertKeepsNothing(page: Page): Promise<void> {
   assert.deepEqual(kept, ['', 0, 0]);
 }
 
-/** The control of a param. */
-export function field(page: Page, name: string): Locator {
-  const label = page.locator('label code').filter({ hasText: new RegExp(`^${name}$`) });
-  return page.locator('.field').filter({ has: label }).locator('input, select, textarea');
+/** The editor of a procedure's params, which is there as soon as the example is. */
+export function editor(page: Page): Locator {
+  return page.locator('json-editor .cm-content');
+}
+
+/** Writes params instead of those that are there. */
+export async function write(page: Page, params: unknown): Promise<void> {
+  await editor(page).press('Control+a');
+  await page.keyboard.insertText(JSON.stringify(params));
+}
+
+/** The params as they are written, without what is said of them. */
+export async function written(page: Page): Promise<string> {
+  await editor(page).waitFor();
+  return (await editor(page).locator('.cm-line').allInnerTexts()).join('\n');
 }

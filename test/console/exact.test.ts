@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { compactJson, itemsOf, membersOf, prettyJson } from '../../console/json/raw.ts';
-import { repliesIn } from '../../console/json/replies.ts';
-import { draftOfText, textOfDraft, Unparsed } from '../../console/schema/draft.ts';
+import { faultsIn, repliesIn } from '../../console/json/replies.ts';
 
 const big = '9007199254740993';
 
@@ -39,15 +38,6 @@ describe('JSON in the console', () => {
     assert.equal(compactJson(prettyJson(long)), long);
   });
 
-  test('goes into a form and comes back as it was', () => {
-    const text = `{"n":${big},"list":[1,1.50],"deep":{"s":"x","t":true,"__proto__":1}}`;
-    const draft = draftOfText(text) as { readonly n: unknown };
-    assert.ok(draft.n instanceof Unparsed);
-    assert.equal(textOfDraft(draft), text);
-    assert.equal(textOfDraft({ a: undefined, b: [undefined, 1] }), '{"b":[null,1]}');
-    assert.throws(() => textOfDraft({ a: new Unparsed('{') }), SyntaxError);
-  });
-
   test('of replies is read without a loss', () => {
     const error = `{"code":1,"message":"é\\n","data":[{"n":${big}}]}`;
     const replies = repliesIn(
@@ -61,5 +51,21 @@ describe('JSON in the console', () => {
       [repliesIn('<html>'), repliesIn('7'), repliesIn('')],
       Array(3).fill(undefined),
     );
+  });
+
+  test('of a refusal is read as faults, by the paths of the params', () => {
+    const reply = (code: number, data: string): string =>
+      `{"id":1,"error":{"code":${code},"message":"m","data":${data}}}`;
+    const fault = { path: '/n', message: 'is required' };
+    const item = JSON.stringify({ ...fault, expected: 'number', received: 'undefined' });
+    assert.deepEqual(faultsIn(reply(-32602, `[${item}]`)), [fault]);
+    const others = [
+      reply(-32601, `[${item}]`),
+      reply(-32602, item),
+      reply(-32602, '[null,7,{"path":1}]'),
+      '{"id":1,"result":1}',
+      '',
+    ];
+    assert.deepEqual(others.flatMap(faultsIn), []);
   });
 });

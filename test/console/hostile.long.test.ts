@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { Router, RpcError, Type } from '../../src/index.ts';
-import { assertQuiet, field, noBrowser, OneBrowser, violations } from './browser.ts';
+import {
+  assertQuiet,
+  editor,
+  noBrowser,
+  OneBrowser,
+  violations,
+  write,
+  written,
+} from './browser.ts';
 
 const press = (page: Page): Promise<void> => page.getByRole('button', { name: /^Call/ }).click();
 
@@ -41,7 +49,7 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     await assertQuiet(shown);
   });
 
-  test('makes forms of schemas that hold themselves, offer thousands of choices, or none', async (t) => {
+  test('completes from schemas that hold themselves, offer thousands of choices, or none', async (t) => {
     const router = new Router();
     const Node = Type.Recursive((This) =>
       Type.Object({ value: Type.Integer(), children: Type.Array(This) }),
@@ -60,62 +68,45 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     );
     router.rpc({ name: 'none', params: Type.Object({}), ...inline }, () => 'none');
     router.rpc({ name: 'any', ...inline }, (given) => given);
-    router.rpc(
-      {
-        name: 'forms',
-        params: Type.Object({
-          form: Type.Union([
-            Type.Object({ kind: Type.Literal('a'), n: Type.Integer() }),
-            Type.Object({ kind: Type.Literal('b'), list: Type.Array(Type.String()) }),
-            Type.Null(),
-            Type.Tuple([Type.Integer(), Type.Boolean()]),
-          ]),
-        }),
-        ...inline,
-      },
-      ({ form }) => form,
-    );
     const shown = await browser.show(t, { options: { router }, hash: '#/p/tree' });
     const { page, url } = shown;
     const go = async (name: string): Promise<void> => {
       await page.goto(`${url}#/p/${name}`);
       await page.getByRole('heading', { name, exact: true }).waitFor();
     };
-    await field(page, 'value').fill('1');
-    await page.getByRole('button', { name: '+ item of children' }).click();
-    await field(page, 'value').last().fill('2');
+    const type = async (text: string): Promise<void> => {
+      await editor(page).press('Control+a');
+      await page.keyboard.insertText(text.slice(0, -1));
+      await page.keyboard.type(text.slice(-1));
+    };
     await press(page);
-    const leaf = { value: 2, children: [] };
-    assert.deepEqual(await result(page), { value: 1, children: [leaf] });
+    const example = JSON.parse(await written(page)) as { readonly root: unknown };
+    assert.deepEqual(await result(page), example.root);
+    await type('{"root": {"value": 1, "children": [{"c');
+    await page.getByRole('option', { name: '"children"' }).waitFor();
+    await page.keyboard.press('Escape');
     await go('endless');
-    assert.ok((await page.locator('textarea.code').count()) === 1);
+    await press(page);
+    await editor(page).locator('.fault').waitFor();
     assert.deepEqual(await violations(page), []);
     await go('many');
-    await field(page, 'one').selectOption('choice 4321');
+    await type('{"one": "ch');
+    const options = page.getByRole('option');
+    await options.first().waitFor();
+    assert.equal(await options.count(), 12);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('}');
     await press(page);
-    assert.equal(await result(page), 'choice 4321');
+    assert.equal(await result(page), 'choice 1');
     await go('none');
     await press(page);
     assert.equal(await result(page), 'none');
     await go('any');
-    await page.getByRole('button', { name: 'JSON' }).click();
-    await page.locator('json-editor .cm-content').click();
     // By position.
-    await page.keyboard.insertText('[1, {"a": 2}]');
+    await editor(page).fill('[1, {"a": 2}]');
     await press(page);
     await page.locator('.answer').waitFor();
-    await go('forms');
-    for (const [form, fill, expected] of [
-      ['kind: "a"', async () => field(page, 'n').fill('7'), { kind: 'a', n: 7 }],
-      ['null', async () => {}, null],
-      ['array', async () => page.locator('fieldset input').first().fill('3'), [3, false]],
-    ] as const) {
-      await page.getByLabel('Form of form').selectOption({ label: form });
-      await fill();
-      await press(page);
-      await page.locator('.answer[data-state=done]').waitFor();
-      assert.deepEqual(await result(page), expected);
-    }
     await assertQuiet(shown);
   });
 
@@ -176,30 +167,32 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'find', exact: true }).waitFor();
     // It is taken back while the page is open.
     await page.goto(`${url}#/p/orders.pay`);
-    await field(page, 'order').fill('kept');
+    await page.getByRole('heading', { name: 'orders.pay' }).waitFor();
+    await write(page, { order: 'kept' });
     await page.getByRole('button', { name: /^Headers/ }).click();
     await value.fill('Bearer gone');
     await page.getByRole('button', { name: 'Use them' }).click();
     await page.getByText('not Bearer gone').waitFor();
     await value.last().fill('Bearer right');
     await tryWhatIsRight();
-    assert.equal(await field(page, 'order').inputValue(), 'kept');
+    assert.deepEqual(JSON.parse(await written(page)), { order: 'kept' });
   });
 
-  test('shows what was filled in as JSON where a reload brings a schema that does not name it', async (t) => {
+  test('keeps what was written where a reload brings another schema, and completes from the new one', async (t) => {
     const router = new Router();
     const inline = { placement: 'inline' } as const;
     const before = Type.Object({ a: Type.String(), b: Type.Optional(Type.Integer()) });
     router.rpc({ name: 'changing', params: before, ...inline }, () => 1);
     const { page } = await browser.show(t, { options: { router }, hash: '#/p/changing' });
-    await field(page, 'a').fill('kept');
+    await write(page, { a: 'kept' });
     const next = new Router();
     next.rpc({ name: 'changing', params: Type.Object({ c: Type.String() }), ...inline }, () => 2);
     router.merge(next, '', { replace: true });
-    const content = page.locator('json-editor .cm-content');
-    await content.waitFor();
-    assert.deepEqual(JSON.parse(await content.innerText()), { a: 'kept' });
-    await page.getByText('it has members that the schema does not name').waitFor();
+    await page.locator('.signature', { hasText: 'c: string' }).waitFor();
+    assert.deepEqual(JSON.parse(await written(page)), { a: 'kept' });
+    await editor(page).press('Control+a');
+    await page.keyboard.type('{"');
+    await page.getByRole('option', { name: '"c"' }).waitFor();
   });
 
   test('keeps its list while the service is too full to describe itself', async (t) => {

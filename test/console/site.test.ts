@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
-import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { type AppOptions, Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { tree } from '../files.ts';
 import { inReverse, listenTo, makeApp, startApp } from '../harness.ts';
 import { servers } from '../servers.ts';
@@ -180,6 +180,33 @@ for (const transport of servers) {
       assert.equal(let_.headers['access-control-allow-origin'], undefined);
     });
 
+    test('has examples of params for whom the hook lets, none without introspection', async (t) => {
+      const router = routerOf();
+      const params = Type.Object({ word: Type.String({ examples: ['mug'] }), n: Type.Integer() });
+      router.rpc({ name: 'find', params, placement: 'inline' }, () => 1);
+      const { at } = await serve(t, {
+        transport,
+        router,
+        authenticate: ({ headers }) => {
+          if (headers.authorization !== 'Bearer secret') throw new RpcError(4001, 'no token');
+        },
+      });
+      const authorization = 'Bearer secret';
+      const example = at('/console/example?procedure=find');
+      assert.equal((await get(example)).status, 403);
+      assert.equal((await get(example, { authorization, host: 'evil.test' })).status, 403);
+      const { status, headers, body } = await get(example, { authorization });
+      assert.deepEqual([status, body.toString()], [200, '{"word":"mug","n":3}']);
+      assert.equal(headers['cache-control'], 'no-store');
+      assert.equal(headers['access-control-allow-origin'], undefined);
+      const bare = await get(at('/console/example?procedure=one'), { authorization });
+      assert.equal(bare.body.toString(), '{}');
+      const unknown = await get(at('/console/example?procedure=two'), { authorization });
+      assert.equal(unknown.status, 404);
+      const closed = await serve(t, { transport, introspection: false });
+      assert.equal((await get(closed.at('/console/example?procedure=one'))).status, 404);
+    });
+
     test('with a port for operators, is live there and calls here', async (t) => {
       const { at, metricsUrl } = await serve(t, { transport, metricsPort: 0 });
       const operations = (path: string) => new URL(path, metricsUrl).href;
@@ -190,6 +217,8 @@ for (const transport of servers) {
       assert.deepEqual([there.calls, there.live], [null, true]);
       assert.equal((await get(operations('/console/figures'))).status, 200);
       assert.equal((await get(operations('/rpc'))).status, 404);
+      assert.equal((await get(at('/console/example?procedure=one'))).status, 200);
+      assert.equal((await get(operations('/console/example?procedure=one'))).status, 404);
     });
 
     test('is off where it is turned off; without metrics it has no figures', async (t) => {
@@ -263,6 +292,7 @@ describe('behind a mount the console', () => {
     assert.equal((await get(at(`/api/console/${script}`))).status, 200);
     assert.equal((await get(at('/api/console'))).headers.location, 'console/');
     assert.equal((await get(at('/api/console/figures'))).status, 200);
+    assert.equal((await get(at('/api/console/example?procedure=one'))).status, 200);
     assert.equal((await get(at('/'))).body.toString(), 'home');
   });
 
@@ -276,5 +306,6 @@ describe('behind a mount the console', () => {
     const [script = ''] = partsOf(page.body.toString());
     assert.equal((await get(at(`/console/${script}`))).status, 200);
     assert.equal((await get(at('/console/figures'))).status, 200);
+    assert.equal((await get(at('/console/example?procedure=one'))).status, 200);
   });
 });

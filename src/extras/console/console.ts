@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { isLocalName } from '../../core/base/loopback.ts';
 import { ownVersion, packageFolder } from '../../core/base/package-files.ts';
 import { inTurns } from '../../core/base/timer.ts';
+import type { Service } from '../../core/dispatch/service.ts';
 import { mostEvents } from '../../core/observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { joinThrottled } from '../../core/observe/throttled-callers.ts';
@@ -16,6 +17,7 @@ import {
   rejection,
 } from '../../server/http/edge/answer.ts';
 import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-options.ts';
+import { exampleParams } from './example.ts';
 
 export interface ConsoleOptions {
   /** The path of the calls. */
@@ -23,6 +25,8 @@ export interface ConsoleOptions {
   /** What the paths of procedures as plain HTTP begin with; empty: they have none. */
   readonly httpPath: string;
   readonly introspection: boolean;
+  /** The procedures: the examples of their params are made of their schemas. */
+  readonly served: Service['served'];
   /** undefined: no figures are kept. */
   readonly figures: FiguresSource | undefined;
   /** Whether requests must name this machine by a name that no page can take, such as localhost. */
@@ -39,7 +43,7 @@ export type TakeProfile = (
 
 /** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
 export function createConsole(options: ConsoleOptions): ConsoleSite {
-  const { path, httpPath, introspection, localOnly, takeProfile } = options;
+  const { path, httpPath, introspection, served, localOnly, takeProfile } = options;
   const pages = new Pages();
   const figures = options.figures && new Figures(options.figures);
   let version: string | undefined;
@@ -64,6 +68,13 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
         const headers = ['cache-control', 'no-store', ...privately];
         return jsonAnswer(200, await figures.bytes(), headers);
       }),
+    async example(query) {
+      const name = new URLSearchParams(query).get('procedure') ?? '';
+      const procedure = (await served())?.table.get(name);
+      if (procedure === undefined) return rejection(404, 'no procedure of this name is served');
+      const example = procedure.params === undefined ? {} : exampleParams(procedure.params);
+      return jsonAnswer(200, JSON.stringify(example), ['cache-control', 'no-store', ...privately]);
+    },
     acts: takeProfile !== undefined,
     async profile(query, left) {
       const given = new URLSearchParams(query);

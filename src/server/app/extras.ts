@@ -116,6 +116,7 @@ async function loadConsole(dispatcher: Dispatcher, { isLocal, acts }: SiteOption
     path,
     httpPath,
     introspection,
+    served: () => dispatcher.served(),
     localOnly: isLocal && allowedHosts.length === 0,
     takeProfile: acts ? profileOf(dispatcher) : undefined,
     figures: metrics && {

@@ -87,6 +87,8 @@ export interface ConsoleSite {
   page(request: PageRequest, serves: Serves): Answer | Promise<Answer>;
   /** The figures of the service; undefined: none are kept. */
   readonly figures: (() => Promise<Answer>) | undefined;
+  /** Params for a procedure, which the page's editor begins with. */
+  example(query: string): Promise<Answer>;
   /** Whether the page may have a profile taken: see {@link profile}. */
   readonly acts: boolean;
   /** Takes a CPU profile of this process. @param left aborts when the client has gone */

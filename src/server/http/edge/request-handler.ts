@@ -46,6 +46,7 @@ export type Target =
   | 'root'
   | 'console'
   | 'figures'
+  | 'example'
   | 'profile'
   | 'none';
 
@@ -72,7 +73,9 @@ export type AskWho = () => Verdict | Promise<Verdict>;
 
 /** Whether the console is asked for, whose answers no page of another origin may read. */
 export function isConsole(target: Target): boolean {
-  return target === 'console' || target === 'figures' || target === 'profile';
+  return (
+    target === 'console' || target === 'figures' || target === 'example' || target === 'profile'
+  );
 }
 
 /** Whether procedures are called there. */
@@ -158,6 +161,8 @@ export class RequestHandler {
       if (url === '/console' || url.startsWith(consoleFolder)) {
         const isFigures = url === `${consoleFolder}figures` && serves !== 'calls';
         if (isFigures && site.figures !== undefined) return 'figures';
+        const isExample = url === `${consoleFolder}example` && serves !== 'operations';
+        if (isExample && introspection) return 'example';
         // Never on a port for metrics alone: who may read metrics may not order profiles.
         return url === `${consoleFolder}profile` && serves === 'all' ? 'profile' : 'console';
       }
@@ -327,7 +332,10 @@ export class RequestHandler {
     const answer = () => facade?.answer(method) ?? this.#answer(asked, ifNoneMatch);
     // Asked about what says something about the procedures. A preflight has no credentials.
     const saysMuch =
-      target === 'figures' || target === 'openapi' || (options.introspection && target === 'rpc');
+      target === 'figures' ||
+      target === 'example' ||
+      target === 'openapi' ||
+      (options.introspection && target === 'rpc');
     const isRead = method === 'GET' || method === 'HEAD';
     const verdict = saysMuch && isRead ? this.ask(exchange, method, path, askWho) : undefined;
     if (verdict === undefined) exchange.answerOnce(answer);
@@ -389,6 +397,8 @@ export class RequestHandler {
         return this.#metrics();
       case 'figures':
         return site?.figures?.() ?? this.#notFound;
+      case 'example':
+        return site?.example(asked.query) ?? this.#notFound;
       case 'openapi':
         return this.#openApi(ifNoneMatch);
       case 'console':

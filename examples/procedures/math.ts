@@ -2,7 +2,11 @@ import { Router, RpcError, Type } from 'tandem-rpc';
 
 export const math = new Router();
 
-const twoNumbers = Type.Object({ a: Type.Number(), b: Type.Number() });
+/** `tandem serve` shows a call with the examples, and the documents have them. */
+const twoNumbers = Type.Object({
+  a: Type.Number({ examples: [2] }),
+  b: Type.Number({ examples: [3] }),
+});
 
 /** They only compute: agents know that they change nothing, and a GET may call them. */
 const effects = { readOnly: true } as const;

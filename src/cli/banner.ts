@@ -1,11 +1,10 @@
 import { escapeControls } from '../core/base/escape.ts';
-import type { Config } from '../core/config/config.ts';
+import { type Config, openApiPath } from '../core/config/config.ts';
 import { type Cores, coresHere, coresText } from '../core/config/cores.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
-import type { Procedure } from '../core/procedures/types.ts';
-import type { Operations } from '../extras/openapi/operation.ts';
+import { isObject } from '../core/protocol/body.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
@@ -18,9 +17,10 @@ export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 /** What the banner says of the process. */
 export interface BannerFacts
   extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
-    Pick<Config, 'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups'> {
-  /** The procedures that have URLs; undefined: the option `httpPath` is off. */
-  readonly plainHttp: PlainHttp | undefined;
+    Pick<
+      Config,
+      'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups' | 'httpPath' | 'introspection'
+    > {
   readonly version: string;
   /** false: a gateway, which runs nothing itself and has no workers. */
   readonly hasModules: boolean;
@@ -29,26 +29,19 @@ export interface BannerFacts
   readonly cores: Cores;
 }
 
-/** What the banner knows of procedures as plain HTTP. */
-export interface PlainHttp extends Pick<Config, 'httpPath' | 'introspection'> {
-  readonly operations: Operations;
-}
-
 /** The banner of a process that listens, with or without a supervisor. */
-export async function bannerOf(
+export function bannerOf(
   app: Served,
   address: Address,
   { modules, config, version }: { modules: readonly string[]; config: Config; version: string },
   hooks: Hooks,
-): Promise<Pick<ReadyReport, 'banner' | 'facts'>> {
-  const authenticates = hooks.authenticate !== undefined;
+): Pick<ReadyReport, 'banner' | 'facts'> {
   const text = banner(app, {
     ...config,
     ...address,
-    plainHttp: await plainHttpOf(app.router, config, authenticates),
     version,
     hasModules: modules.length > 0,
-    authenticates,
+    authenticates: hooks.authenticate !== undefined,
     cores: coresHere(),
   });
   const { url, mcpUrl, metricsUrl, consoleUrl } = address;
@@ -56,23 +49,6 @@ export async function bannerOf(
   const procedures = app.router.list().length;
   const facts = { url, mcpUrl, metricsUrl, consoleUrl, processes, workers, procedures };
   return { banner: text, facts };
-}
-
-async function plainHttpOf(
-  router: AnyRouter,
-  { httpPath, httpProcedures, introspection }: Config,
-  authenticates: boolean,
-): Promise<PlainHttp | undefined> {
-  if (httpPath === '') return undefined;
-  // Loaded on demand, as the facade is.
-  const { Operations } = await import('../extras/openapi/operation.ts');
-  const table = new Map<string, Procedure>();
-  for (const name of router.list()) {
-    const procedure = router.get(name);
-    if (procedure !== undefined) table.set(name, procedure);
-  }
-  const operations = new Operations(table, httpProcedures, authenticates);
-  return { httpPath, introspection, operations };
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
@@ -129,78 +105,13 @@ function curlWords(url: string): string[] {
   return ['curl', ...(url.includes('[') ? ['-g'] : []), url];
 }
 
-/** Words of a curl command: the body is `value`. */
-function jsonWords(value: unknown): string[] {
-  return ['-H', 'content-type: application/json', '-d', JSON.stringify(value)];
-}
-
 /** The command that calls this service by JSON-RPC. */
-function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
+function curlLine(router: AnyRouter, call: ExampleCall, url: string): string {
   const words = curlWords(url);
-  if (call !== undefined) {
-    // Without -N, curl shows the values of a stream when there are many.
-    if (router.get(call.method)?.stream) words.push('-N', '-H', 'accept: text/event-stream');
-    words.push(...jsonWords(call));
-  }
+  // Without -N, curl shows the values of a stream when there are many.
+  if (router.get(call.method)?.stream) words.push('-N', '-H', 'accept: text/event-stream');
+  words.push('-H', 'content-type: application/json', '-d', JSON.stringify(call));
   return words.map(quote).join(' ');
-}
-
-/** What the banner shows of plain HTTP. */
-interface PlainExample {
-  /** The command that calls a procedure by its URL; undefined: no procedure was found for it. */
-  readonly curl: string | undefined;
-  /** What a browser can open; undefined: there is nothing, or the server listens on a Unix socket. */
-  readonly link: string | undefined;
-}
-
-/**
- * A link for a browser and a line for a terminal: a GET of a procedure that is read and whose params fit a query, else
- * the OpenAPI document and a POST.
- */
-function plainExample(
-  router: AnyRouter,
-  { httpPath, introspection, operations }: PlainHttp,
-  url: string,
-): PlainExample {
-  // By the text: an address of a Unix socket is no base for a relative URL.
-  const origin = /^[^/]+\/\/[^/]+/.exec(url)?.[0] ?? '';
-  const canOpen = /^https?:/.test(url);
-  const names = [...operations.procedures.keys()];
-  const read = exampleCallOf(
-    router,
-    names.filter((name) => {
-      const operation = operations.find(name);
-      return operation?.isRead === true && operation.form === 'query' && !operation.stream;
-    }),
-  );
-  if (read !== undefined) {
-    const link = `${origin}${httpPath}/${read.method}${queryOf(read.params)}`;
-    const curl = curlWords(link).map(quote).join(' ');
-    return { curl, link: canOpen ? link : undefined };
-  }
-  const call = exampleCallOf(
-    router,
-    names.filter((name) => !operations.find(name)?.stream),
-  );
-  const words = call && [
-    ...curlWords(`${origin}${httpPath}/${call.method}`),
-    ...jsonWords(call.params ?? {}),
-  ];
-  return {
-    curl: words?.map(quote).join(' '),
-    link: canOpen && introspection ? `${origin}/openapi.json` : undefined,
-  };
-}
-
-/** Params as a query: each item of an array is a member of its own. */
-function queryOf(params: ExampleCall['params'] = {}): string {
-  const members = Object.entries(params).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one: unknown): [string, string] => [
-      name,
-      String(one),
-    ]),
-  );
-  return members.length === 0 ? '' : `?${new URLSearchParams(members).toString()}`;
 }
 
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
@@ -223,7 +134,8 @@ function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
   const { router } = app;
-  const { url, mcpUrl, consoleUrl, plainHttp, version, service, authenticates } = facts;
+  const { url, mcpUrl, consoleUrl, version, service, authenticates } = facts;
+  const { httpPath, introspection } = facts;
   // The groups that have workers: those that a procedure names.
   const used = new Set(router.list().map((name) => router.get(name)?.group));
   const groups = Object.entries(facts.groups).filter(([group]) => used.has(group));
@@ -237,44 +149,45 @@ export function banner(app: Served, facts: BannerFacts): string {
   }
   const gateway = [`  calls go to the members of ${service.join(', ')}`];
   lines.push('', ...(facts.hasModules ? procedureRows(app) : gateway), '');
-  const call = exampleCall(router);
-  const plain = plainHttp && plainExample(router, plainHttp, reachable(url));
-  lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
-  if (plain?.curl !== undefined) lines.push(`  ${plain.curl}`);
-  const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
-  if (authenticates || (call !== undefined && asksWho(router, call.method))) {
-    // Only the hook's author knows what the hook looks at.
-    lines.push(
-      `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
-    );
+  const call = exampleCall(router, introspection);
+  if (call !== undefined) {
+    lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
+    if (authenticates || asksWho(router, call.method)) {
+      const who = authenticates ? 'authenticate' : `authorize of ${call.method}`;
+      // Only the hook's author knows what the hook looks at.
+      lines.push(
+        `  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`,
+      );
+    }
   }
-  if (plain?.link !== undefined) lines.push(`As plain HTTP: ${plain.link}`);
+  if (httpPath !== '' && introspection && /^https?:/.test(url)) {
+    lines.push(`As plain HTTP: ${new URL(openApiPath, reachable(url)).href}`);
+  }
   if (consoleUrl !== undefined) lines.push(`Or in a browser: ${reachable(consoleUrl)}`);
   return [...lines, '', ''].join('\n');
 }
 
-export interface ExampleCall {
+interface ExampleCall {
   readonly jsonrpc: '2.0';
   readonly id: 1;
   readonly method: string;
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * A call that `router` accepts: the first procedure whose example has arguments, else one without arguments;
- * procedures without an `authorize` first.
- *
- * @returns undefined if no call was found
- */
-export function exampleCall(router: AnyRouter): ExampleCall | undefined {
-  return exampleCallOf(router, router.list());
-}
+const discover: ExampleCall = { jsonrpc: '2.0', id: 1, method: 'rpc.discover' };
 
-/** The same, of the procedures `names`. */
-function exampleCallOf(router: AnyRouter, names: readonly string[]): ExampleCall | undefined {
+/**
+ * A call that is accepted, by what the procedures declare: the first one with params, else one without, those without an
+ * `authorize` before the others; else `rpc.discover`.
+ *
+ * @returns undefined if none of them can be called
+ */
+function exampleCall(router: AnyRouter, introspection: boolean): ExampleCall | undefined {
+  const names = router.list();
   const asks = (method: string): boolean => asksWho(router, method);
   const open = names.filter((name) => !asks(name));
-  return callOfOne(router, open) ?? callOfOne(router, names.filter(asks));
+  const found = callOfOne(router, open) ?? callOfOne(router, names.filter(asks));
+  return found ?? (introspection ? discover : undefined);
 }
 
 /** Whether an `authorize` decides who may call, the procedure's own or that of a merge. */
@@ -283,23 +196,23 @@ function asksWho(router: AnyRouter, method: string): boolean {
 }
 
 function callOfOne(router: AnyRouter, names: readonly string[]): ExampleCall | undefined {
-  let plain: ExampleCall | undefined;
+  let bare: ExampleCall | undefined;
   for (const method of names) {
-    const params = exampleParams(router, method);
+    const params = declaredParams(router, method);
     if (params === undefined) continue;
     if (Object.keys(params).length > 0) return { jsonrpc: '2.0', id: 1, method, params };
-    plain ??= { jsonrpc: '2.0', id: 1, method };
+    bare ??= { jsonrpc: '2.0', id: 1, method };
   }
-  return plain;
+  return bare;
 }
 
-/** Plausible arguments for the procedure's required parameters; undefined if none are accepted. */
-function exampleParams(router: AnyRouter, method: string): Record<string, unknown> | undefined {
+/** The required params of a procedure as it declares them; undefined: it does not, or does not accept them. */
+function declaredParams(router: AnyRouter, method: string): Record<string, unknown> | undefined {
   const procedure = router.get(method);
-  const { required, properties } = procedure?.params ?? {};
+  const params = procedure?.params === undefined ? {} : declaredValue(procedure.params);
+  if (!isObject(params)) return undefined;
   try {
-    const params = exampleObject({ required: required ?? [], properties: properties ?? {} }, 0);
-    // Arguments that pass the procedure's own validation make a line that works when it is pasted.
+    // Params that pass the procedure's own validation make a line that works when it is pasted.
     procedure?.bindParams(params);
     return params;
   } catch {
@@ -307,115 +220,24 @@ function exampleParams(router: AnyRouter, method: string): Record<string, unknow
   }
 }
 
-const byFormat: Readonly<Record<string, string>> = {
-  date: '2026-01-31',
-  time: '12:30:00Z',
-  'date-time': '2026-01-31T12:30:00Z',
-  email: 'ada@example.com',
-  hostname: 'example.com',
-  ipv4: '192.0.2.1',
-  ipv6: '2001:db8::1',
-  uri: 'https://example.com/',
-  url: 'https://example.com/',
-  uuid: '123e4567-e89b-42d3-a456-426614174000',
-};
-
-const byName: readonly [pattern: RegExp, value: string][] = [
-  [/e-?mail/i, 'ada@example.com'],
-  [/password|secret/i, 'correct horse battery staple'],
-  [/ur[il]$/i, 'https://example.com/'],
-  [/text|message|body|query/i, 'to be or not to be'],
-  [/name$|user/i, 'Ada'],
-  [/currency/i, 'EUR'],
-];
-
 /** The part of a schema that is read here. Registration has checked it. */
 interface Schema {
-  readonly type?: unknown;
   readonly examples?: readonly unknown[];
-  readonly default?: unknown;
   readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly format?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly multipleOf?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly exclusiveMaximum?: number;
-  readonly items?: Schema | readonly Schema[];
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly required?: readonly string[];
+  readonly required?: readonly string[] | undefined;
   readonly properties?: Readonly<Record<string, Schema>>;
 }
 
 /**
- * A plausible JSON value for a schema, for a line that is shown to people.
- *
- * @param name the parameter's name: a parameter called `email` gets an address
- * @param index the parameter's position, so that a and b get different numbers
+ * The first example or the only value that a schema declares; undefined: it declares none. Members with a default are not
+ * required, and left out.
  */
-function example(schema: Schema, name: string, index: number, depth: number): unknown {
-  // A recursive schema is cut here. The caller's validation decides whether the value is accepted.
-  if (depth > 8) return null;
-  const { examples = [], enum: choices = [], anyOf = [], allOf } = schema;
+function declaredValue(schema: Schema): unknown {
+  const { examples = [], properties, required = [] } = schema;
   if (examples.length > 0) return examples[0];
-  if ('default' in schema) return schema.default;
   if ('const' in schema) return schema.const;
-  if (choices.length > 0) return choices[0];
-  if (anyOf[0] !== undefined) return example(anyOf[0], name, index, depth + 1);
-  if (allOf !== undefined) {
-    return Object.assign({}, ...allOf.map((part) => example(part, name, index, depth + 1)));
-  }
-  switch (schema.type) {
-    case 'number':
-    case 'integer':
-      return exampleNumber(schema, index);
-    case 'string':
-      return exampleString(schema, name);
-    case 'boolean':
-      return true;
-    case 'array':
-      return exampleArray(schema, name, depth + 1);
-    case 'object':
-      return exampleObject(schema, depth + 1);
-    default:
-      return schema.type === undefined ? 'hello' : null;
-  }
-}
-
-function exampleNumber(schema: Schema, index: number): number {
-  const { exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = schema;
-  const { minimum = exclusiveMinimum + 1, maximum = exclusiveMaximum - 1 } = schema;
-  const step = schema.multipleOf ?? (schema.type === 'integer' ? 1 : undefined);
-  // 2, 3, ...: small numbers, so that the arguments differ.
-  const value = Math.min(Math.max(index + 2, minimum), maximum);
-  return step === undefined ? value : Math.ceil(value / step) * step;
-}
-
-function exampleString({ format = '', minLength = 0, maxLength }: Schema, name: string): string {
-  const text = byFormat[format] ?? byName.find(([pattern]) => pattern.test(name))?.[1] ?? 'hello';
-  return text.padEnd(minLength, 'x').slice(0, maxLength);
-}
-
-function exampleArray(schema: Schema, name: string, depth: number): unknown[] {
-  const { items, maxItems = 1, minItems = Math.min(1, maxItems) } = schema;
-  if (Array.isArray(items)) return items.map((item: Schema, i) => example(item, name, i, depth));
-  return Array.from({ length: Math.min(minItems, 100) }, (_, i) =>
-    items === undefined ? i : example(items as Schema, name, i, depth),
-  );
-}
-
-function exampleObject(
-  { properties = {}, required = [] }: Schema,
-  depth: number,
-): Record<string, unknown> {
-  const entries = Object.entries(properties).filter(([name]) => required.includes(name));
-  return Object.fromEntries(
-    entries.map(([name, value], index) => [name, example(value, name, index, depth)]),
-  );
+  if (properties === undefined) return undefined;
+  const members = required.map((name) => [name, declaredValue(properties[name] ?? {})] as const);
+  const isWhole = members.every(([, value]) => value !== undefined);
+  return isWhole ? Object.fromEntries(members) : undefined;
 }

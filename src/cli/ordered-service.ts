@@ -89,7 +89,7 @@ async function start(order: StartOrder, guard: Guard): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const told = await bannerOf(app, address, { modules, config, version }, hooks);
+  const told = bannerOf(app, address, { modules, config, version }, hooks);
   const { dispatcher } = app;
   const setLevel = (level: LogLevel): void => {
     log.setLevel(level);

@@ -54,7 +54,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
     if (config.adminSocket !== '')
       admin = await listenForOrders(config.adminSocket, app, guard, log);
     reloadOnHangUp(() => void reload(app, log));
-    tellReady(await bannerOf(app, address, { modules, config, version }, hooks), log);
+    tellReady(bannerOf(app, address, { modules, config, version }, hooks), log);
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

@@ -78,6 +78,8 @@ export async function createEmptyProject(): Promise<Project> {
   const env = {
     PATH: path,
     npm_config_audit: 'false',
+    // On a slow machine npx draws a spinner on the terminal.
+    npm_config_progress: 'false',
     // What npm warns of beside the output, its own newer version say, is another one each month.
     npm_config_loglevel: 'error',
   };

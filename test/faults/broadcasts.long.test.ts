@@ -34,7 +34,7 @@ export const broadcasts = {
 };
 const kept = [];
 const busy = () => {
-  kept.push(new Uint8Array(16 * 1024 ** 2));
+  kept.push(new Uint8Array(6 * 1024 ** 2));
   for (const end = Date.now() + 5; Date.now() < end; );
 };
 router.rpc({ name: 'worker.busy', placement: 'worker' }, busy);

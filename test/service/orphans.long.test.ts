@@ -13,14 +13,14 @@ async function leave(
   count: number,
   timeoutMs?: number,
 ): Promise<{ readonly replies: Promise<unknown>[] }> {
-  const gone = new AbortController();
-  const { signal } = gone;
+  // One for each: a signal looks through all of its listeners for each new one.
+  const leaving = Array.from({ length: count }, () => new AbortController());
   const before = workerOf(running).left;
-  const replies = Array.from({ length: count }, (_, i) =>
+  const replies = leaving.map(({ signal }, i) =>
     running.call('out.hangForLong', `${i}`, { signal, timeoutMs }),
   );
   await until(() => begun(running) >= count);
-  gone.abort();
+  for (const gone of leaving) gone.abort();
   await until(() => workerOf(running).left === before + count);
   return { replies };
 }

@@ -47,7 +47,6 @@ describe('defaults', () => {
       maxQueueMs: 5000,
       bodyTimeoutMs: 10_000,
       keepAliveTimeoutMs: 75_000,
-      webSocket: true,
       streamPingMs: 15_000,
       maxStreamsPerConnection: 100,
       maxStreams: 10_000,

@@ -190,12 +190,6 @@ export const table = {
     about: 'Request headers that procedures find in context.headers; repeatable',
     reason: 'each one is copied to a worker with every call, and may hold secrets',
   }),
-  webSocket: networkOption({
-    kind: onOff(),
-    fallback: true,
-    about: 'Take WebSockets on the path of the calls; each message is a request',
-    reason: 'as open as POST is: a page of another origin gets no cookies along',
-  }),
   console: networkOption({
     kind: onOff(),
     fallback: {

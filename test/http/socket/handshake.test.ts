@@ -90,11 +90,6 @@ for (const transport of servers) {
       });
     }
 
-    test('is ignored where the option is off', async (t) => {
-      const { client } = await start(t, { webSocket: false });
-      assert.equal((await client().ask(upgradeRequest())).status, 200);
-    });
-
     test('chooses the subprotocol jsonrpc where it is offered, and no other', async (t) => {
       const { client } = await start(t);
       const chosen = async (offered: string | undefined) => {

@@ -90,7 +90,7 @@ class NodeServer extends ListeningServer {
       maxHeaderSize: 2 * maxHeaderBytes,
     };
     this.#upgrades = new NodeUpgrades(requests, undefined, (socket) => idle.deleteSocket(socket));
-    const takesUpgrades = options.webSocket && options.serves !== 'operations';
+    const takesUpgrades = options.serves !== 'operations';
     // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
     const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};
     this.#server = create({ ...own, ...choice }, handler);

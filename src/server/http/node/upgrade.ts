@@ -84,7 +84,7 @@ export class NodeUpgrades {
     const { head } = this.#requests;
     readHead(head.reset(), req);
     const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
-    return isSocket && this.#upgrades.asks(head) && this.#upgrades.context.options.webSocket;
+    return isSocket && this.#upgrades.asks(head);
   };
 
   get size(): number {

@@ -59,7 +59,7 @@ export class UwsServer extends ListeningServer {
 
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     super(tls === undefined ? 'http' : 'https', options);
-    const { path, mcp, api, serves, webSocket, maxConnections } = options;
+    const { path, mcp, api, serves, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
     // Without a limit of replies: a reply cannot be corked in the handler of another request.
@@ -77,9 +77,7 @@ export class UwsServer extends ListeningServer {
       this.#takeCalls('rpc', path);
       if (mcp !== undefined) this.#takeCalls('mcp', mcp.path);
       if (api !== undefined) app.post(`${api.path}/*`, (res, req) => this.#call(res, req, 'api'));
-      if (webSocket) {
-        takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
-      }
+      takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
     }
     app.any('/*', (res, req) => this.#other(res, req));
   }
@@ -172,7 +170,7 @@ export class UwsServer extends ListeningServer {
     req.forEach(head.reset().add);
     const asked = this.#askedBy(req);
     const exchange = requests.begin(response, asked);
-    const isUpgrade = this.#options.webSocket && asked.target === 'rpc' && asked.method === 'GET';
+    const isUpgrade = asked.target === 'rpc' && asked.method === 'GET';
     if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
     else requests.answer(exchange, asked);
   }

@@ -51,6 +51,9 @@ type Verb = (typeof verbs)[number];
 /**
  * A member as a micro service of NATS: any client calls procedures by their subjects, and finds the service with the tools
  * of NATS. Each procedure has a subscription of its own, so that a call never comes to a member that lacks the procedure.
+ *
+ * Not by the package @nats-io/services: it answers at whatever subject a caller names, without a limit of answers; a list that is
+ * longer than a message rejects unhandled; it ends when one endpoint goes; and it counts neither asynchronous errors nor their time.
  */
 export class Endpoints {
   readonly options: EndpointsOptions;
@@ -62,8 +65,6 @@ export class Endpoints {
   #inFlight = 0;
   readonly #vacancy = new Vacancy();
   #draining: Promise<void> | undefined;
-  /** Kept until the procedures change: of ten thousand procedures it takes milliseconds to write. */
-  #info: { readonly text: string; readonly maxPayload: number } | undefined;
 
   constructor(options: EndpointsOptions) {
     this.options = options;
@@ -79,7 +80,6 @@ export class Endpoints {
 
   /** Other modules serve from now on: procedures have come or gone. */
   renew(): void {
-    this.#info = undefined;
     if (this.#draining !== undefined) return;
     const { name: service, served } = this.options;
     const names = new Set(served().names.filter(hasSubject));
@@ -119,17 +119,9 @@ export class Endpoints {
   #control(verb: Verb, { reply = '' }: NatsMessage): void {
     const { connection, natsReplyPrefixes } = this.options;
     if (!mayAnswer(reply, natsReplyPrefixes) || this.#answers.isReached) return;
-    const text = verb === 'INFO' ? this.#infoText() : this.#text(verb);
+    const text = this.#text(verb);
     this.#answers.note(text.length);
     connection.publish(reply, text);
-  }
-
-  #infoText(): string {
-    const { maxPayload } = this.options.connection;
-    if (this.#info?.maxPayload !== maxPayload) {
-      this.#info = { text: this.#text('INFO'), maxPayload };
-    }
-    return this.#info.text;
   }
 
   /** An answer of NATS ADR-32. */

@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import {
   byFunction,
-  byProcedure,
   joinThreads,
   type Profile,
   type ProfileRow,
@@ -18,14 +17,13 @@ import {
   layOut,
   neighbour,
   rowHeight,
-  titleOf,
   workOf,
 } from './flame.ts';
 
-/** Rows of the tables that are shown. */
+/** Rows of the table that are shown. */
 const mostRows = 30;
 
-/** A profile as a flame graph and as tables. */
+/** A profile as a flame graph and as a table. */
 export function FlameView({ profile }: { readonly profile: Profile }) {
   const [chosen, choose] = useState('all');
   const [search, setSearch] = useState('');
@@ -67,8 +65,7 @@ export function FlameView({ profile }: { readonly profile: Profile }) {
         </p>
       ))}
       <Graph key={chosen} threads={threads} search={search.trim().toLowerCase()} />
-      <Table title="Procedures" rows={byProcedure(tree)} />
-      <Table title="Functions" rows={byFunction(tree)} />
+      <FunctionTable rows={byFunction(tree)} />
     </>
   );
 }
@@ -105,8 +102,7 @@ function Graph({ threads, search }: GraphProps) {
   const isFound =
     search === ''
       ? undefined
-      : ({ node, procedure }: Frame): boolean =>
-          `${node.name} ${node.url} ${procedure ?? ''}`.toLowerCase().includes(search);
+      : ({ node }: Frame): boolean => `${node.name} ${node.url}`.toLowerCase().includes(search);
   useEffect(() => {
     const { current } = canvas;
     if (current === null) return undefined;
@@ -173,30 +169,27 @@ function Graph({ threads, search }: GraphProps) {
   );
 }
 
-function textOf(frame: Frame, root: Frame): string {
-  const { node, procedure } = frame;
+function textOf({ node }: Frame, root: Frame): string {
   const share = (samples: number): string => `${((samples / root.node.total) * 100).toFixed(1)}%`;
   return [
-    titleOf(frame),
-    ...(node.url === '' ? [] : [`${node.url}:${node.line}`]),
+    node.name,
+    ...(node.url === '' ? [] : [`${node.url}:${node.line}:${node.column}`]),
     `${share(node.total)} with what it calls, ${share(node.self)} itself`,
-    ...(procedure === undefined || node.procedure !== undefined ? [] : [`for ${procedure}`]),
   ].join(' — ');
 }
 
-function Table({ title, rows }: { readonly title: string; readonly rows: readonly ProfileRow[] }) {
+function FunctionTable({ rows }: { readonly rows: readonly ProfileRow[] }) {
   const all = rows.reduce((sum, { self }) => sum + self, 0);
   const shown = rows.filter(({ self }) => self > 0).slice(0, mostRows);
-  const hasPlaces = shown.some(({ place }) => place !== '');
   return (
     <>
-      <h3>{title}</h3>
-      <Scroll label={`${title} by samples`}>
+      <h3>Functions</h3>
+      <Scroll label="Functions by samples">
         <table class="figures">
           <thead>
             <tr>
               <th scope="col">name</th>
-              {hasPlaces && <th scope="col">place</th>}
+              <th scope="col">place</th>
               <NumberHeads names={['self', 'share']} />
             </tr>
           </thead>
@@ -204,7 +197,7 @@ function Table({ title, rows }: { readonly title: string; readonly rows: readonl
             {shown.map(({ name, place, self }) => (
               <tr key={`${name} ${place}`}>
                 <th scope="row">{name}</th>
-                {hasPlaces && <td>{place}</td>}
+                <td>{place}</td>
                 <td class="number">{self.toLocaleString('en')}</td>
                 <td class="number">{((self / Math.max(all, 1)) * 100).toFixed(1)}%</td>
               </tr>

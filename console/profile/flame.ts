@@ -12,8 +12,6 @@ export interface Frame {
   /** Of the width of the whole graph, from 0 to 1. */
   readonly from: number;
   readonly share: number;
-  /** Whose samples these are; undefined: of no procedure. */
-  readonly procedure: string | undefined;
 }
 
 /** Height of a row, pixels. */
@@ -42,8 +40,7 @@ export function framesOf(tree: CallNode): Frame[] {
   const add = (node: CallNode, parent: Frame | undefined, from: number): void => {
     const share = tree.total === 0 ? 0 : node.total / tree.total;
     const depth = parent === undefined ? 0 : parent.depth + 1;
-    const procedure = node.procedure ?? parent?.procedure;
-    const frame = { node, parent, depth, from, share, procedure };
+    const frame = { node, parent, depth, from, share };
     frames.push(frame);
     let at = from;
     for (const child of [...node.children.values()].sort((a, b) => b.total - a.total)) {
@@ -118,9 +115,8 @@ export function draw(
   for (const { frame, x, y, width: wide } of boxes) {
     const { node } = frame;
     pen.globalAlpha = isFound === undefined || isFound(frame) ? 1 : 0.3;
-    const hue = node.procedure === undefined ? hueOf(node.url) : 170;
-    const strength = node.url === '' ? 0 : node.procedure === undefined ? 45 : 60;
-    pen.fillStyle = `hsl(${hue} ${strength}% ${isDark ? 28 : 82}%)`;
+    const strength = node.url === '' ? 0 : 45;
+    pen.fillStyle = `hsl(${hueOf(node.url)} ${strength}% ${isDark ? 28 : 82}%)`;
     pen.fillRect(x, y, Math.max(wide - 1, 0.5), rowHeight - 1);
     if (wide >= leastText) {
       pen.save();
@@ -128,7 +124,7 @@ export function draw(
       pen.rect(x, y, wide - 4, rowHeight);
       pen.clip();
       pen.fillStyle = style.color;
-      pen.fillText(titleOf(frame), x + 4, y + rowHeight / 2);
+      pen.fillText(node.name, x + 4, y + rowHeight / 2);
       pen.restore();
     }
     if (frame !== selected) continue;
@@ -143,11 +139,6 @@ function hueOf(text: string): number {
   let hash = 0;
   for (let i = 0; i < text.length; i++) hash = (hash * 31 + text.charCodeAt(i)) | 0;
   return 10 + (Math.abs(hash) % 60);
-}
-
-/** The function, and the procedure whose handler it is. */
-export function titleOf({ node }: Frame): string {
-  return node.procedure === undefined ? node.name : `${node.procedure} · ${node.name}`;
 }
 
 /** The frame that an arrow key leads to. */

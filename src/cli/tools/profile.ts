@@ -5,7 +5,6 @@ import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import {
   byFunction,
-  byProcedure,
   joinThreads,
   type Profile,
   type ProfileRow,
@@ -28,8 +27,7 @@ interface Told {
     readonly file?: string;
     readonly error?: string;
   }[];
-  /** Samples by procedure, and by function: the `self` of each table add up to all samples. */
-  readonly procedures?: readonly ProfileRow[];
+  /** Their `self` add up to all samples. */
   readonly functions?: readonly ProfileRow[];
 }
 
@@ -80,29 +78,22 @@ async function keep(folder: string, process: number, pid: number, taken: Profile
     await writeFile(file, thread.profile, { mode: 0o600 });
     threads.push({ name, threadId, file });
   }
-  const tree = joinThreads(taken.threads);
-  return { process, pid, threads, procedures: byProcedure(tree), functions: byFunction(tree) };
+  return { process, pid, threads, functions: byFunction(joinThreads(taken.threads)) };
 }
 
-function textOf({ process, pid, error, threads = [], procedures = [], functions = [] }: Told) {
+function textOf({ process, pid, error, threads = [], functions = [] }: Told): string[] {
   const head = `process ${process} (pid ${pid})`;
   if (error !== undefined) return [head, `  failed: ${error}`];
-  const samples = procedures.reduce((sum, { self }) => sum + self, 0);
+  const samples = functions.reduce((sum, { self }) => sum + self, 0);
   return [
     head,
     ...threads.map(
       ({ name, file, error: failure }) => `  ${name}: ${file ?? `failed: ${failure}`}`,
     ),
-    `  ${samples} samples by procedure`,
-    ...linesOf(procedures, samples),
-    '  by function',
-    ...linesOf(functions.slice(0, mostFunctions), samples),
+    `  ${samples} samples by function`,
+    ...functions.slice(0, mostFunctions).map(({ name, place, self, total }) => {
+      const share = (part: number): string => `${((part / samples) * 100).toFixed(1)}%`.padStart(7);
+      return `  ${share(self)} ${share(total)}  ${name}${place === '' ? '' : `  ${place}`}`;
+    }),
   ];
-}
-
-function linesOf(rows: readonly ProfileRow[], samples: number): string[] {
-  return rows.map(({ name, place, self, total }) => {
-    const share = (part: number): string => `${((part / samples) * 100).toFixed(1)}%`.padStart(7);
-    return `  ${share(self)} ${share(total)}  ${name}${place === '' ? '' : `  ${place}`}`;
-  });
 }

@@ -36,7 +36,6 @@ import {
   type ReplySink,
   textOfReply,
 } from '../protocol/reply.ts';
-import type { NamedHandler } from '../workers/code-places.ts';
 import type { PoolStats, WorkerStack } from '../workers/options.ts';
 import { describeSight, lookInto } from '../workers/stack.ts';
 import { Admission, ServiceRequest } from './admission.ts';
@@ -56,11 +55,10 @@ import { Metrics } from './metrics.ts';
 import { toServable } from './servable.ts';
 import { Tracing } from './tracing.ts';
 
-/** The code of a process that a profile tells of. */
-export interface ProfiledCode {
+/** The threads of a process that a profile covers, beside its main thread. */
+export interface ProfiledThreads {
   /** `group` undefined: a worker of the procedures without a group. */
   readonly workers: readonly { readonly threadId: number; readonly group: string | undefined }[];
-  readonly handlers: readonly NamedHandler[];
   /** Whether the service ends, and should not wait for a profile. */
   isEnding(): boolean;
 }
@@ -298,17 +296,13 @@ export class Dispatcher implements Service {
     };
   }
 
-  /** What a profile of this process covers: its workers, and the handlers that its main thread may run. */
-  get profiled(): ProfiledCode {
-    const { all } = this.#generations;
+  /** What a profile of this process covers, beside its main thread. */
+  get profiled(): ProfiledThreads {
     return {
-      workers: all.flatMap(({ pools }) =>
+      workers: this.#generations.all.flatMap(({ pools }) =>
         Array.from(pools, ([group, { workers }]) =>
           workers.all.map(({ threadId }) => ({ threadId, group })),
         ).flat(),
-      ),
-      handlers: all.flatMap(({ router }) =>
-        Array.from(tableOf(router).values(), ({ name, handler }): NamedHandler => [name, handler]),
       ),
       isEnding: () => this.#isDraining || this.#isClosed,
     };

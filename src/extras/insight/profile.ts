@@ -2,17 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clockMs } from '../../core/base/clock.ts';
 import { messageOf } from '../../core/base/message-of.ts';
 import { isDoneWithin, startTimer } from '../../core/base/timer.ts';
-import type { ProfiledCode } from '../../core/service/dispatcher.ts';
-import {
-  type CodePlaces,
-  codePlacesExpression,
-  type FilePlace,
-  placeHandlers,
-  sourcesOf,
-} from '../../core/workers/code-places.ts';
+import type { ProfiledThreads } from '../../core/service/dispatcher.ts';
 import { type InspectedThread, InspectedThreads } from '../../core/workers/inspected-threads.ts';
 import type { Profile, ThreadProfile } from './analysis.ts';
-import { filePlacesIn, inSources, scriptPlaceKey } from './profile-text.ts';
 
 /** What is asked for. */
 export interface ProfileOrder {
@@ -30,9 +22,6 @@ const answerMs = 5000;
 
 /** How often it is asked whether the service ends, milliseconds. */
 const endingMs = 100;
-
-/** Handlers that are looked for in one turn of the main thread: some milliseconds. */
-const handlersPerTurn = 50;
 
 /** Why there is no profile. One line. */
 export class ProfileError extends Error {
@@ -65,7 +54,7 @@ let isUnderWay = false;
  * @throws ProfileError (rejects)
  */
 export async function takeProfile(
-  code: ProfiledCode,
+  covered: ProfiledThreads,
   order: ProfileOrder,
   left: AbortSignal,
 ): Promise<Profile> {
@@ -80,15 +69,15 @@ export async function takeProfile(
   isUnderWay = true;
   let threads: InspectedThreads | undefined;
   try {
-    threads = await connect(code);
-    return await new Profiling(code, threads, order, left).run();
+    threads = await connect(covered);
+    return await new Profiling(covered, threads, order, left).run();
   } finally {
     threads?.disconnect();
     isUnderWay = false;
   }
 }
 
-async function connect({ workers }: ProfiledCode): Promise<InspectedThreads> {
+async function connect({ workers }: ProfiledThreads): Promise<InspectedThreads> {
   try {
     return await InspectedThreads.connect(workers.map(({ threadId }) => threadId));
   } catch (error) {
@@ -98,7 +87,7 @@ async function connect({ workers }: ProfiledCode): Promise<InspectedThreads> {
 }
 
 class Profiling {
-  readonly #code: ProfiledCode;
+  readonly #covered: ProfiledThreads;
   readonly #main: InspectedThread;
   readonly #workers: readonly InspectedThread[];
   readonly #order: ProfileOrder;
@@ -108,12 +97,12 @@ class Profiling {
   readonly #failures = new Map<InspectedThread, string>();
 
   constructor(
-    code: ProfiledCode,
+    covered: ProfiledThreads,
     { main, workers }: InspectedThreads,
     order: ProfileOrder,
     left: AbortSignal,
   ) {
-    this.#code = code;
+    this.#covered = covered;
     this.#main = main;
     this.#workers = workers;
     this.#order = order;
@@ -142,12 +131,7 @@ class Profiling {
     await this.#each(all, async (thread) => {
       texts.set(thread, profileIn(await thread.ask('Profiler.stop')));
     });
-    const threads: ThreadProfile[] = [];
-    for (const thread of all) {
-      // Each in a turn of its own: to look through a long profile takes some milliseconds.
-      await nextTurn();
-      threads.push(await this.#finish(thread, texts.get(thread)));
-    }
+    const threads = all.map((thread) => this.#resultOf(thread, texts.get(thread)));
     return { ms: Math.round(ms), intervalMs, threads };
   }
 
@@ -179,7 +163,7 @@ class Profiling {
     let ending: NodeJS.Timeout | undefined;
     const over = new Promise<void>((resolve) => {
       timer = startTimer(ms, resolve);
-      ending = setInterval(() => this.#code.isEnding() && resolve(), endingMs);
+      ending = setInterval(() => this.#covered.isEnding() && resolve(), endingMs);
     });
     await Promise.race([over, this.#left]);
     clearTimeout(timer);
@@ -188,45 +172,21 @@ class Profiling {
 
   #stopIfLeft(): void {
     if (this.#hasLeft) throw new ProfileError('left', 'whoever asked for the profile has gone');
-    if (this.#code.isEnding()) throw new ProfileError('left', 'the service ends');
+    if (this.#covered.isEnding()) throw new ProfileError('left', 'the service ends');
   }
 
-  /** @param text of the profile; undefined: there is none */
-  async #finish(thread: InspectedThread, text: string | undefined): Promise<ThreadProfile> {
+  /** @param profile its text; undefined: there is none */
+  #resultOf(thread: InspectedThread, profile: string | undefined): ThreadProfile {
     const { threadId } = thread;
     const head = { name: this.#nameOf(threadId), threadId };
-    const failure = this.#failures.get(thread);
-    if (text === undefined || failure !== undefined)
-      return { ...head, error: failure ?? 'it gave no profile' };
-    const places = filePlacesIn(text);
-    let known: CodePlaces = { handlers: [], sources: [] };
-    // Without an answer, the samples count as those of no procedure.
-    await this.#each([thread], async () => {
-      known =
-        thread === this.#main ? await this.#placesHere(places) : await placesIn(thread, places);
-    });
-    const handlers = new Map(
-      known.handlers.map(([script, line, column, names]) => [
-        scriptPlaceKey(script, line, column),
-        names,
-      ]),
-    );
-    return { ...head, ...inSources(text, handlers, places, known.sources) };
-  }
-
-  async #placesHere(places: readonly FilePlace[]): Promise<CodePlaces> {
-    const { handlers: all } = this.#code;
-    const handlers: CodePlaces['handlers'][number][] = [];
-    for (let at = 0; at < all.length; at += handlersPerTurn) {
-      handlers.push(...placeHandlers(all.slice(at, at + handlersPerTurn)));
-      await nextTurn();
-    }
-    return { handlers, sources: sourcesOf(places) };
+    const error = this.#failures.get(thread);
+    if (error === undefined && profile !== undefined) return { ...head, profile };
+    return { ...head, error: error ?? 'it gave no profile' };
   }
 
   #nameOf(threadId: number): string {
     if (threadId === 0) return 'main';
-    const group = this.#code.workers.find((worker) => worker.threadId === threadId)?.group;
+    const group = this.#covered.workers.find((worker) => worker.threadId === threadId)?.group;
     return `worker-${group === undefined ? '' : `${group}-`}${threadId}`;
   }
 }
@@ -234,19 +194,4 @@ class Profiling {
 function profileIn(result: string): string {
   // `{"profile":{...}}`
   return result.slice(result.indexOf(':') + 1, -1);
-}
-
-async function placesIn(
-  thread: InspectedThread,
-  places: readonly FilePlace[],
-): Promise<CodePlaces> {
-  const expression = codePlacesExpression(places);
-  const answer = await thread.ask('Runtime.evaluate', {
-    expression,
-    returnByValue: true,
-    silent: true,
-  });
-  const { result } = JSON.parse(answer) as { readonly result: { readonly value?: unknown } };
-  if (typeof result.value !== 'string') throw new Error('it does not tell where its code is');
-  return JSON.parse(result.value) as CodePlaces;
 }

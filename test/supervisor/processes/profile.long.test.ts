@@ -26,13 +26,12 @@ interface Told {
   readonly process: number;
   readonly error?: string;
   readonly threads: readonly { readonly name: string; readonly file?: string }[];
-  readonly procedures: readonly ProfileRow[];
   readonly functions: readonly ProfileRow[];
 }
 
 for (const flags of [['--processes', '2'], ['--no-supervisor']])
   test(
-    `tandem profile writes one file a thread, loses no call, and its tables add up: ${flags.join(' ')}`,
+    `tandem profile writes one file a thread, loses no call, and its table adds up: ${flags.join(' ')}`,
     needs(flags.includes('2') ? 'uws' : undefined),
     async (t) => {
       const folder = freshFolder();
@@ -47,7 +46,7 @@ for (const flags of [['--processes', '2'], ['--no-supervisor']])
       assert.equal(code, 0, stderr);
       const told = JSON.parse(stdout) as Told[];
       assert.equal(told.length, flags.includes('2') ? 2 : 1);
-      for (const { process: number, threads, procedures, functions } of told) {
+      for (const { process: number, threads, functions } of told) {
         assert.equal(threads[0]?.file, join(out, `process-${number}-main.cpuprofile`));
         assert.ok(threads.length > 1);
         let samples = 0;
@@ -64,15 +63,14 @@ for (const flags of [['--processes', '2'], ['--no-supervisor']])
           assert.ok(endTime - startTime > 900_000 && timeDeltas.length > 0);
           samples += nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
         }
-        for (const rows of [procedures, functions])
-          assert.equal(
-            rows.reduce((sum, { self }) => sum + self, 0),
-            samples,
-          );
+        assert.equal(
+          functions.reduce((sum, { self }) => sum + self, 0),
+          samples,
+        );
       }
       const text = await run([...args.slice(0, -1), '0.1']);
       assert.match(text.stdout, /^process 1 \(pid \d+\)\n {2}main: \S+\.cpuprofile\n/);
-      assert.match(text.stdout, /samples by procedure\n {2} +\d+\.\d% +\d+\.\d% {2}\S/);
+      assert.match(text.stdout, /samples by function\n {2} +\d+\.\d% +\d+\.\d% {2}\S/);
     },
   );
 

@@ -16,7 +16,6 @@ import { describe } from '../../procedures/fault.ts';
 import { tableOf } from '../../procedures/router.ts';
 import { trustPatterns } from '../../procedures/schema/patterns.ts';
 import type { Procedure } from '../../procedures/types.ts';
-import { answerForCodePlaces } from '../code-places.ts';
 import { Ledger } from '../wire/ledger.ts';
 import {
   type LoadedReplica,
@@ -71,10 +70,8 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     return new Promise(() => {});
   }
   const ledger = new Ledger(task.ledger);
-  const table = tableOf(modules.router);
-  answerForCodePlaces(() => Array.from(table.values(), ({ name, handler }) => [name, handler]));
   const behindMs = aheadMs - task.aheadMs;
-  const replica = new Replica(sender, ledger, table, task.options, behindMs, {
+  const replica = new Replica(sender, ledger, tableOf(modules.router), task.options, behindMs, {
     runTraced,
     broadcast: broadcasts.ask,
   });

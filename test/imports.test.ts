@@ -17,9 +17,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'core/observe': ['core/base'],
   'core/procedures': ['core/base', 'core/protocol'],
   'core/modules': ['core/base', 'core/procedures'],
-  'core/dispatch': ['core/base', 'core/protocol', 'core/procedures'],
+  'core/dispatch': ['core/base', 'core/observe', 'core/protocol', 'core/procedures'],
   'core/workers': [
     'core/base',
+    'core/observe',
     'core/protocol',
     'core/procedures',
     'core/modules',

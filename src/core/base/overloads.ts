@@ -27,11 +27,3 @@ export const overloads = {
 } as const;
 
 export type Overload = keyof typeof overloads;
-
-/** How often something was refused since the start, by what refused it. */
-export type OverloadCounts = Record<Overload, number>;
-
-export function noOverloads(): OverloadCounts {
-  const kinds = Object.keys(overloads) as Overload[];
-  return Object.fromEntries(kinds.map((kind) => [kind, 0])) as OverloadCounts;
-}

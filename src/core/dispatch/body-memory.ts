@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import type { Overload } from '../base/overloads.ts';
+import { type Counts, counterTable, zeroCounts } from '../observe/metric-table.ts';
 import { largeBody } from '../protocol/body.ts';
 import { BodyLease } from './body-lease.ts';
 import type { RequestScope } from './scope.ts';
@@ -38,13 +39,11 @@ export interface BodyMemoryStats {
  */
 export class BodyMemory {
   readonly limit: number;
-  refused = 0;
-  /** Those among them whose callers held their share of the budget. */
-  refusedByShare = 0;
   readonly #share: Share<RequestScope>;
   readonly #largest: number;
   readonly #largeLimit: number;
   readonly #now: () => number;
+  readonly #counts: Counts;
   #small = 0;
   /** Bytes of buffers that hold a body. */
   #lent = 0;
@@ -70,9 +69,11 @@ export class BodyMemory {
     maxBodyBytes: number,
     now: () => number = clockMs,
     callers: Callers<RequestScope> = oneCaller,
+    counts: Counts = zeroCounts(counterTable),
   ) {
     this.limit = limit;
     this.#now = now;
+    this.#counts = counts;
     this.#largest = maxBodyBytes;
     this.#largeLimit = Math.max(limit * (1 - smallShare), maxBodyBytes);
     // What large bodies may take: what is kept for small ones is divided among nobody.
@@ -80,7 +81,8 @@ export class BodyMemory {
   }
 
   stats(): BodyMemoryStats {
-    const { limit, refused } = this;
+    const { limit } = this;
+    const refused = this.#counts.refusedBodies;
     return { inUse: this.#small + this.#lent, kept: this.#keptBytes, limit, refused };
   }
 
@@ -100,10 +102,10 @@ export class BodyMemory {
   }
 
   refuse(denial: Denial): BodyOverload {
-    this.refused++;
-    if (denial === 'full') return 'bodyMemory';
-    this.refusedByShare++;
-    return 'bodyShare';
+    const overload = denial === 'full' ? 'bodyMemory' : 'bodyShare';
+    this.#counts.refusedBodies++;
+    this.#counts[overload]++;
+    return overload;
   }
 
   /**

@@ -1,3 +1,4 @@
+import { type Counts, counterTable, zeroCounts } from '../observe/metric-table.ts';
 import type { RequestScope } from './scope.ts';
 import { type Callers, oneCaller } from './share.ts';
 
@@ -28,22 +29,26 @@ export interface ReplyMemoryStats {
  */
 export class ReplyMemory {
   readonly limit: number;
-  /** Connections that were closed to keep the limit. */
-  cut = 0;
   #bytes = 0;
   readonly #waiting = new Set<WaitingReply>();
   readonly #callers: Callers<RequestScope>;
+  readonly #counts: Counts;
   /** Of the replies whose callers were asked for: a key may cost a hash, or a function of the operator's. */
   readonly #keys = new WeakMap<WaitingReply, string>();
 
   /** @param limit bytes, at least the size of the largest reply */
-  constructor(limit: number, callers: Callers<RequestScope> = oneCaller) {
+  constructor(
+    limit: number,
+    callers: Callers<RequestScope> = oneCaller,
+    counts: Counts = zeroCounts(counterTable),
+  ) {
     this.limit = limit;
     this.#callers = callers;
+    this.#counts = counts;
   }
 
   stats(): ReplyMemoryStats {
-    return { waiting: this.#bytes, limit: this.limit, cut: this.cut };
+    return { waiting: this.#bytes, limit: this.limit, cut: this.#counts.cutReplies };
   }
 
   /** Counts a reply until `delete`. */
@@ -71,7 +76,7 @@ export class ReplyMemory {
     }
     if (slowest === undefined) return false;
     this.delete(slowest);
-    this.cut++;
+    this.#counts.cutReplies++;
     slowest.cut();
     return true;
   }

@@ -21,10 +21,6 @@ export const callMetrics = {
     name: 'tandem_call_wait_seconds',
     help: 'Time of a call before its handler ran: in the queue and on the way to the worker and back.',
   },
-  run: {
-    name: 'tandem_call_run_seconds',
-    help: 'Time of a call in its handler, from validation to the finished result.',
-  },
   duration: {
     name: 'tandem_call_duration_seconds',
     help: 'Time of a call from its arrival to its answer.',
@@ -65,11 +61,6 @@ export const placeMetric = {
   help: 'Where the calls of a procedure run now, and why: 1 for each procedure that was called, by place and reason.',
 } as const satisfies MetricRow;
 
-const deaths = {
-  name: 'tandem_worker_deaths_total',
-  help: 'Worker threads that ended by themselves, by reason.',
-};
-
 /** A series for each limit that refuses, and each reason. */
 const refused = Object.fromEntries(
   Object.entries(overloads).map(([overload, { limit, reason }]) => {
@@ -78,13 +69,13 @@ const refused = Object.fromEntries(
   }),
 ) as unknown as Record<Overload, MetricRow>;
 
-/** Counters: summed over all processes of a service, those that have ended included. */
-export const counterTable = {
-  shed: {
-    name: 'tandem_calls_shed_total',
-    help: 'Calls refused with -32000 because too many waited, or they waited too long.',
-  },
-  ...refused,
+const deaths = {
+  name: 'tandem_worker_deaths_total',
+  help: 'Worker threads that ended by themselves, by reason.',
+};
+
+/** What each group of workers counts for itself. */
+export const poolCounterTable = {
   frames: {
     name: 'tandem_frames_total',
     help: 'Messages with calls sent to workers.',
@@ -116,6 +107,16 @@ export const counterTable = {
     name: 'tandem_worker_zombies_total',
     help: 'Terminated worker threads that native code did not let go within 2 s.',
   },
+} as const satisfies Record<string, MetricRow>;
+
+/** Counters: summed over all processes of a service, those that have ended included. */
+export const counterTable = {
+  shed: {
+    name: 'tandem_calls_shed_total',
+    help: 'Calls refused with -32000 because too many waited, or they waited too long.',
+  },
+  ...refused,
+  ...poolCounterTable,
   reloads: {
     name: 'tandem_reloads_total',
     help: 'Reloads of the modules that took effect.',
@@ -280,5 +281,15 @@ export const gaugeTable = {
   },
 } as const satisfies Record<string, MetricRow>;
 
-export type CounterName = keyof typeof counterTable;
+type CounterName = keyof typeof counterTable;
+
+/** How often each thing has happened: who sees it happen adds to it. */
+export type Counts = Record<CounterName, number>;
+
+/** A count for each row of a table, from 0. */
+export function zeroCounts<Name extends string>(
+  rows: Readonly<Record<Name, MetricRow>>,
+): Record<Name, number> {
+  return Object.fromEntries(Object.keys(rows).map((name) => [name, 0])) as Record<Name, number>;
+}
 export type GaugeName = keyof typeof gaugeTable;

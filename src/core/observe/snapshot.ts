@@ -1,4 +1,4 @@
-import type { CounterName, GaugeName } from './metric-table.ts';
+import type { Counts, GaugeName } from './metric-table.ts';
 import type { RecentEvent } from './recent-events.ts';
 import type { ThrottledCaller } from './throttled-callers.ts';
 
@@ -83,8 +83,6 @@ export interface CallTotals {
   /** How many ended with each code; 0: a result. */
   readonly codes: Readonly<Record<string, number>>;
   readonly wait: HistogramTotals;
-  /** Times of the calls that ran. */
-  readonly run: HistogramTotals;
   readonly duration: HistogramTotals;
   /** Runs of its handler by how many calls they took at once; undefined: it takes single calls. */
   readonly batches?: HistogramTotals | undefined;
@@ -114,7 +112,7 @@ export interface PlacedProcedure {
   readonly cause: string;
 }
 
-export type Counters = Readonly<Record<CounterName, number>>;
+export type Counters = Readonly<Counts>;
 
 /** One value, or one for each value of the label that the gauge's row names in `by`. */
 type GaugeValue = number | Readonly<Record<string, number>>;
@@ -276,7 +274,6 @@ function addCalls(a: CallTotals, b: CallTotals): CallTotals {
     place: a.place,
     codes,
     wait: addHistograms(a.wait, b.wait),
-    run: addHistograms(a.run, b.run),
     duration: addHistograms(a.duration, b.duration),
     ...batchesOf(a.batches, b.batches),
     ...affinityOf(a.affinity, b.affinity),

@@ -133,10 +133,11 @@ export function createContext(options: DispatcherOptions) {
     config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
     (overload, scope) => throttled?.note(shares.keyOf(scope), causeOf(overload)),
   );
+  const { counts } = observation;
   const deadlines = new DeadlineSweep();
   const streamShare = new Share(config.maxStreams, early);
   const streams = new OpenStreams(config, deadlines, streamShare, observation);
-  const replies = new ReplyMemory(config.maxReplyMemory, early);
+  const replies = new ReplyMemory(config.maxReplyMemory, early, counts);
   const isAlone = config.nats.length === 0;
   return {
     config,
@@ -151,7 +152,7 @@ export function createContext(options: DispatcherOptions) {
     broadcasts: new ServiceBroadcasts(config),
     /** Whether this service reloads now, or will when its turn has come among the processes. */
     reloads: { isUnderWay: false, isComing: false },
-    bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
+    bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early, counts),
     replies,
     watch: new FrontEndWatch(),
     blockers: new MainThreadBlockers(log),

@@ -172,10 +172,10 @@ export class Generations {
       this.#swap(await this.#load(attempt, modules, false), attempt);
     } catch (error) {
       if (error instanceof Superseded) return error.by;
-      observation.failedReloads++;
+      observation.counts.failedReloads++;
       throw error;
     }
-    observation.reloads++;
+    observation.counts.reloads++;
     const ms = Math.round(clockMs() - began);
     log.info({ event: 'reloaded', modules, ms }, 'reloaded');
     void this.#retire(old);

@@ -6,7 +6,6 @@ import type { ExecutorFigures } from '../dispatch/executor.ts';
 import { lostOutput } from '../observe/log.ts';
 import {
   blockedMetrics,
-  type CounterName,
   callMetrics,
   counterTable,
   type GaugeName,
@@ -30,7 +29,6 @@ import {
   type MetricsSnapshot,
   type WorkerFigures,
 } from '../observe/snapshot.ts';
-import type { PoolCounters } from '../workers/options.ts';
 import type { ServiceContext } from './context.ts';
 import type { Generations } from './generations.ts';
 
@@ -128,7 +126,7 @@ export class Metrics {
     const gauges = this.#gaugesNow(connections);
     const groups = poolCounters.groups.map((group) => ({
       group,
-      counters: poolCountersOf(poolCounters.of(group)),
+      counters: { ...poolCounters.of(group).counts },
       gauges: this.#poolGauges(group),
     }));
     return {
@@ -164,28 +162,17 @@ export class Metrics {
   }
 
   #counters(connections: ConnectionFigures | undefined): Counters {
-    const { observation, poolCounters, bodies, replies, cluster } = this.#context;
-    const { shed, reloads, failedReloads, streams, failedStreams } = observation;
-    const refusedByShare = connections?.refusedByShare ?? 0;
+    const { observation, poolCounters, cluster } = this.#context;
+    const { counts } = observation;
+    const remote = cluster?.stats();
     return {
-      shed,
-      ...observation.refused,
-      bodyShare: bodies.refusedByShare,
-      bodyMemory: bodies.refused - bodies.refusedByShare,
-      connectionShare: refusedByShare,
-      connections: (connections?.refused ?? 0) - refusedByShare,
-      streams,
-      failedStreams,
-      streamValues: observation.streamValues + sum(this.#openStreams(), ({ values }) => values),
-      ...poolCountersOf(poolCounters.of(undefined)),
-      reloads,
-      failedReloads,
-      refusedConnections: connections?.refused ?? 0,
+      ...counts,
+      ...poolCounters.of(undefined).counts,
+      ...connections?.counts,
+      streamValues: counts.streamValues + sum(this.#openStreams(), ({ values }) => values),
       lostOutput: lostOutput(),
-      refusedBodies: bodies.refused,
-      cutReplies: replies.cut,
-      remoteRequeued: cluster?.stats().requeued ?? 0,
-      remoteLost: cluster?.stats().lost ?? 0,
+      remoteRequeued: remote?.requeued ?? 0,
+      remoteLost: remote?.lost ?? 0,
       natsReconnects: cluster?.reconnects ?? 0,
     };
   }
@@ -242,19 +229,8 @@ export class Metrics {
 interface ConnectionFigures {
   readonly open: number;
   readonly sockets: number;
-  /** Connections closed at once for being too many, since the server started. */
-  readonly refused: number;
-  /** Those among them whose address held its share of all connections. */
-  readonly refusedByShare: number;
-}
-
-function poolCountersOf({ deaths, zombiesNow: _gauge, seats: _s, ...counters }: PoolCounters) {
-  return {
-    ...counters,
-    deathsByExit: deaths.exit,
-    deathsByMemory: deaths.memory,
-    deathsByError: deaths.error,
-  } satisfies Partial<Counters>;
+  /** What the servers count. */
+  readonly counts: Partial<Counters>;
 }
 
 /** The places `inline` and `worker` are shown even with no calls; any other place only when an executor names it. */
@@ -326,7 +302,8 @@ function escaped(value: string | number | undefined): string {
 
 function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
   const { calls, counters, blocked, groups } = addTotals(snapshots);
-  const totals = (Object.keys(counterTable) as CounterName[]).map((name): [MetricRow, Value[]] => {
+  const names = Object.keys(counterTable) as (keyof Counters)[];
+  const totals = names.map((name): [MetricRow, Value[]] => {
     const row: MetricRow = counterTable[name];
     const values: Value[] = [{ value: counters[name], labels: { ...row.labels } }];
     for (const { group, counters: own } of groups) {
@@ -338,7 +315,6 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
   return [
     callCounts(calls),
     histogram('wait', calls),
-    histogram('run', calls),
     histogram('duration', calls),
     ...batchSizes(calls),
     ...affinityCounts(calls, 'affinity', 'calls'),
@@ -382,7 +358,7 @@ function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds
 }
 
 /** A histogram for each procedure over all places: one for each place too would be too many series. */
-function histogram(of: 'wait' | 'run' | 'duration', calls: readonly CallTotals[]): Metric {
+function histogram(of: 'wait' | 'duration', calls: readonly CallTotals[]): Metric {
   const row = callMetrics[of];
   const byProcedure = new Map<string, HistogramTotals>();
   for (const one of calls) {

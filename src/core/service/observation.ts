@@ -1,4 +1,4 @@
-import { noOverloads, type Overload } from '../base/overloads.ts';
+import type { Overload } from '../base/overloads.ts';
 import { inlinePlace, noPlace, type Place } from '../base/place.ts';
 import type { Config } from '../config/config.ts';
 import {
@@ -13,13 +13,8 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
-import {
-  addHistograms,
-  type CallTotals,
-  countOf,
-  LatencyHistogram,
-  SizeHistogram,
-} from '../observe/snapshot.ts';
+import { counterTable, zeroCounts } from '../observe/metric-table.ts';
+import { type CallTotals, LatencyHistogram, SizeHistogram } from '../observe/snapshot.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
 
@@ -34,16 +29,8 @@ const shedQuietMs = 5000;
 export class Observation implements CallObserver {
   readonly timing: Timing;
   readonly counters: CallCounters | undefined;
-  /** Calls and whole requests that were refused because there were too many. */
-  shed = 0;
-  /** The same by what refused them, with the streams that were refused. */
-  readonly refused = noOverloads();
-  streams = 0;
-  /** Those among them that ended with an error, without those that were left or drained. */
-  failedStreams = 0;
-  streamValues = 0;
-  reloads = 0;
-  failedReloads = 0;
+  /** What has happened in this process; what its workers did, each group counts for itself. */
+  readonly counts = zeroCounts(counterTable);
   readonly #onOverloaded: (overload: Overload, scope: RequestScope) => void;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
@@ -139,9 +126,9 @@ export class Observation implements CallObserver {
     characters: number,
     ms: number,
   ): void {
-    this.streams++;
-    if (code !== 0 && code !== ErrorCode.Cancelled) this.failedStreams++;
-    this.streamValues += values;
+    this.counts.streams++;
+    if (code !== 0 && code !== ErrorCode.Cancelled) this.counts.failedStreams++;
+    this.counts.streamValues += values;
     call.trace?.streamEnded(code, values);
     const { procedure, id, scope, trace } = call;
     this.#streamLog?.info(
@@ -162,7 +149,7 @@ export class Observation implements CallObserver {
   }
 
   onOverloaded(overload: Overload, scope: RequestScope): void {
-    this.refused[overload]++;
+    this.counts[overload]++;
     this.#onOverloaded(overload, scope);
   }
 
@@ -186,7 +173,7 @@ export class Observation implements CallObserver {
   }
 
   #noteShed(): void {
-    this.shed++;
+    this.counts.shed++;
     this.#shedding.note();
   }
 }
@@ -241,8 +228,8 @@ const maxCodes = 32;
 const otherCodes = 'other';
 
 /**
- * Most procedures with times of their own, in each place: the first that are called. The three histograms of one
- * procedure are 7 KB of /metrics.
+ * Most procedures with times of their own, in each place: the first that are called. The two histograms of one
+ * procedure are 5 KB of /metrics.
  */
 const maxTimed = 150;
 
@@ -270,15 +257,14 @@ class CodeCounter {
   }
 }
 
-type Times = Pick<CallTotals, 'wait' | 'run' | 'duration' | 'busy'>;
+type Times = Pick<CallTotals, 'wait' | 'duration' | 'busy'>;
 
 /** The times of the calls of one procedure in one place. */
 class CallTimes {
   readonly #wait = new LatencyHistogram();
-  readonly #run = new LatencyHistogram();
   readonly #duration = new LatencyHistogram();
-  /** The run times of calls that did not wait: one record for each, since such calls may be short. */
-  readonly #prompt = new LatencyHistogram();
+  /** Calls that did not wait, and are not in `#wait` yet: one record for each is enough, since such calls may be short. */
+  #prompt = 0;
   /** Inline calls since the last timed call. */
   #untimed = 0;
   /** What the last timed call took, and for how long it held its thread, microseconds. */
@@ -300,13 +286,11 @@ class CallTimes {
     } else if (waitUs > 0) {
       // Each call that waits is timed.
       this.#wait.record(waitUs);
-      this.#run.record(runUs);
       this.#duration.record(waitUs + runUs);
       this.#busyUs += busyUs;
     } else {
       // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
-      this.#prompt.record(runUs, this.#untimed + 1);
-      this.#busyUs += busyUs * (this.#untimed + 1);
+      this.#recordPrompt(this.#untimed + 1, runUs, busyUs);
       this.#untimed = 0;
       this.#lastUs = runUs;
       this.#lastBusyUs = busyUs;
@@ -314,18 +298,21 @@ class CallTimes {
   }
 
   totals(): Times {
-    if (this.#untimed > 0) this.#prompt.record(this.#lastUs, this.#untimed);
-    this.#busyUs += this.#lastBusyUs * this.#untimed;
+    if (this.#untimed > 0) this.#recordPrompt(this.#untimed, this.#lastUs, this.#lastBusyUs);
     this.#untimed = 0;
-    const prompt = this.#prompt.totals();
-    const noWait = new LatencyHistogram();
-    noWait.record(0, countOf(prompt));
+    this.#wait.record(0, this.#prompt);
+    this.#prompt = 0;
     return {
-      wait: addHistograms(this.#wait.totals(), noWait.totals()),
-      run: addHistograms(this.#run.totals(), prompt),
-      duration: addHistograms(this.#duration.totals(), prompt),
+      wait: this.#wait.totals(),
+      duration: this.#duration.totals(),
       busy: this.#busyUs / 1e6,
     };
+  }
+
+  #recordPrompt(calls: number, runUs: number, busyUs: number): void {
+    this.#duration.record(runUs, calls);
+    this.#prompt += calls;
+    this.#busyUs += busyUs * calls;
   }
 }
 

@@ -178,9 +178,9 @@ export class WorkerCalls implements CallReceiver {
       }
       return;
     }
-    const { counters } = this.#options;
-    counters.frames++;
-    counters.framedCalls += count;
+    const { counts } = this.#options.counters;
+    counts.frames++;
+    counts.framedCalls += count;
   }
 
   /**

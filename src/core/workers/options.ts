@@ -3,6 +3,7 @@ import type { BodyMemory } from '../dispatch/body-memory.ts';
 import type { WaitingLimits } from '../dispatch/queue/queued-executor.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { SourceFiles } from '../modules/module-files.ts';
+import { poolCounterTable, zeroCounts } from '../observe/metric-table.ts';
 import type {
   BroadcastReplay,
   BroadcastRequest,
@@ -153,22 +154,8 @@ export interface RunningCall {
  * counters go on.
  */
 export class PoolCounters {
-  /** Messages with calls, and the calls in them. */
-  frames = 0;
-  framedCalls = 0;
-  /** Threads that ended by themselves, by cause. */
-  readonly deaths = { exit: 0, memory: 0, error: 0 };
-  /** Threads terminated at a deadline. */
-  kills = 0;
-  /** Calls that ended on the express lane. */
-  laneCalls = 0;
-  /** Threads that were replaced because they had grown old. */
-  retirements = 0;
-  /** Threads started in place of lost ones. */
-  restarts = 0;
-  /** Terminated threads that native code kept alive, for a while or for ever. */
-  zombies = 0;
-  /** Zombies that are still there. */
+  readonly counts = zeroCounts(poolCounterTable);
+  /** Terminated threads that native code still keeps alive. */
   zombiesNow = 0;
   readonly seats = new Seats();
 }

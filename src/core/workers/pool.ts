@@ -201,7 +201,7 @@ export class Pool extends QueuedExecutor {
 
   stats(): PoolStats {
     const { active, express, spares, loading } = this.workers;
-    const { deaths, kills, zombiesNow } = this.#options.counters;
+    const { counts, zombiesNow } = this.#options.counters;
     const now = clockMs();
     return {
       workers: active.map((worker) => worker.statsAt(now)),
@@ -209,8 +209,8 @@ export class Pool extends QueuedExecutor {
       spares,
       starting: loading.length,
       queued: this.waiting.size,
-      deaths: deaths.exit + deaths.memory + deaths.error,
-      kills,
+      deaths: counts.deathsByExit + counts.deathsByMemory + counts.deathsByError,
+      kills: counts.kills,
       zombies: zombiesNow,
     };
   }

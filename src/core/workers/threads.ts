@@ -215,7 +215,7 @@ export class WorkerThreads {
     const exit = await ended;
     if (!(await isDoneWithin(closed, zombieAfterMs))) {
       const { counters } = this.#options;
-      counters.zombies++;
+      counters.counts.zombies++;
       counters.zombiesNow++;
       void closed.then(() => counters.zombiesNow--);
       port.unref();

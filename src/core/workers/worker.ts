@@ -277,7 +277,7 @@ export class PoolWorker {
       if (this.streams.take(ticket, code, micros, elapsed, reply)) this.#owner.onCapacity();
       return;
     }
-    if (this.isSpare) this.#options.counters.laneCalls++;
+    if (this.isSpare) this.#options.counters.counts.laneCalls++;
     this.watchdog.beat();
     const item = this.calls.of(ticket);
     const ended = item ?? this.calls.orphans.of(ticket);

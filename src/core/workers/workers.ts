@@ -28,6 +28,13 @@ const [longestTeardownMs, longestSnapshotMs] = [10_000, 600_000];
 
 const highestNiceness = 19;
 
+/** What counts the ends of threads that nobody had asked for. */
+const deathCounters = {
+  exit: 'deathsByExit',
+  memory: 'deathsByMemory',
+  error: 'deathsByError',
+} as const;
+
 /** How long a thread may take to show its stack before it is ended; less if others wait for the end, milliseconds. */
 const [lookMs, lookBesideOthersMs] = [250, 100];
 
@@ -306,7 +313,7 @@ export class WorkerSet implements WorkerOwner {
       this.#fail(new Error(`its thread ended ${when}: ${exit.detail}`));
       return;
     }
-    this.#options.counters.deaths[exit.end]++;
+    this.#options.counters.counts[deathCounters[exit.end]]++;
     const suspects = worker.suspects();
     this.#waiting.runAlone(suspects.names);
     const unstarted = worker.calls.takeBack();
@@ -338,7 +345,7 @@ export class WorkerSet implements WorkerOwner {
   #give(worker: PoolWorker): boolean {
     if (!this.all.includes(worker)) return false;
     this.#waiting.addBack(worker.calls.takeBack());
-    this.#options.counters.kills++;
+    this.#options.counters.counts.kills++;
     this.#remove(worker);
     return true;
   }
@@ -421,7 +428,7 @@ export class WorkerSet implements WorkerOwner {
       return undefined;
     worker.isRetiring = true;
     worker.streams.retire(this.#options.maxRequestMs);
-    this.#options.counters.retirements++;
+    this.#options.counters.counts.retirements++;
     this.#events.onRetired(worker.completed, worker.memory);
     this.#fill();
     return worker;
@@ -451,7 +458,7 @@ export class WorkerSet implements WorkerOwner {
 
   #restart(delayMs: number): void {
     if (this.#isClosing) return;
-    this.#options.counters.restarts++;
+    this.#options.counters.counts.restarts++;
     if (delayMs === 0) {
       this.#start(1);
       return;

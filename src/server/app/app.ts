@@ -331,8 +331,7 @@ export class RpcApp {
       return {
         open: open.reduce((sum, connections) => sum + connections, mounted),
         sockets: (listening?.calls.sockets ?? 0) + mounted,
-        refused: refused.count,
-        refusedByShare: refused.byShare,
+        counts: refused.counts,
       };
     };
   }

@@ -5,6 +5,7 @@ import type { Service } from '../../core/dispatch/service.ts';
 import type { Denial } from '../../core/dispatch/share.ts';
 import { Episode } from '../../core/observe/episode.ts';
 import type { Log } from '../../core/observe/log.ts';
+import type { Counters } from '../../core/observe/snapshot.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
 import type { HttpServer } from '../http/edge/http-server.ts';
 import { listen } from '../http/listen.ts';
@@ -94,9 +95,11 @@ const quietMs = 5000;
  * Counts the connections that were closed at once because too many were open, and logs a flood of them as one event.
  */
 export class RefusedConnections {
-  count = 0;
-  /** Those among them whose address held its share of all connections. */
-  byShare = 0;
+  readonly counts = {
+    refusedConnections: 0,
+    connections: 0,
+    connectionShare: 0,
+  } satisfies Partial<Counters>;
   /** The bound that holds now. It is lower than the configured one where few files may be open. */
   maxConnections: number;
   readonly #episode: Episode;
@@ -115,8 +118,8 @@ export class RefusedConnections {
   }
 
   note(denial: Denial): void {
-    this.count++;
-    if (denial === 'share') this.byShare++;
+    this.counts.refusedConnections++;
+    this.counts[denial === 'share' ? 'connectionShare' : 'connections']++;
     this.#episode.note();
   }
 

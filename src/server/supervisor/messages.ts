@@ -223,7 +223,6 @@ const entries = {
     place: isText,
     codes: isAmounts,
     wait: isHistogram,
-    run: isHistogram,
     duration: isHistogram,
     batches: either(isUndefined, isHistogram),
     affinity: either(isUndefined, shape({ calls: isAmounts, waitSeconds: isAmounts })),

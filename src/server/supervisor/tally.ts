@@ -1,11 +1,6 @@
-import { type CounterName, counterTable } from '../../core/observe/metric-table.ts';
+import { counterTable, zeroCounts } from '../../core/observe/metric-table.ts';
 import { mostEvents, type RecentEvent } from '../../core/observe/recent-events.ts';
-import {
-  addTotals,
-  type Counters,
-  type MetricsSnapshot,
-  type Totals,
-} from '../../core/observe/snapshot.ts';
+import { addTotals, type MetricsSnapshot, type Totals } from '../../core/observe/snapshot.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** How long a process may take to answer a scrape. Its last snapshot is used where it takes longer. */
@@ -15,9 +10,7 @@ const answerMs = 1000;
 const nothing: MetricsSnapshot = {
   process: '',
   calls: [],
-  counters: Object.fromEntries(
-    (Object.keys(counterTable) as CounterName[]).map((name) => [name, 0]),
-  ) as Counters,
+  counters: zeroCounts(counterTable),
   blocked: [],
   gauges: undefined,
   places: [],

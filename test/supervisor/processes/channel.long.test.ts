@@ -24,7 +24,6 @@ const snapshot = {
       codes: { 0: 1 },
       busy: 1,
       wait: { buckets: [1], sum: 0 },
-      run: { buckets: [1], sum: 0 },
       duration: { buckets: [1], sum: 0 },
     },
   ],

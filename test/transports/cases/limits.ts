@@ -42,7 +42,7 @@ export const limits: readonly TransportCase[] = [
       const connection = await stage.connect();
       await connection.send(call('free', {}));
       const { id, error } = errorOf(await connection.receive());
-      assert.deepEqual([id, error.code, bodyMemory.refused], [null, -32000, 1]);
+      assert.deepEqual([id, error.code, bodyMemory.stats().refused], [null, -32000, 1]);
       bodyMemory.give(taken);
       await stage.assertSilent(await stage.connect());
     },

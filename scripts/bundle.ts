@@ -64,7 +64,7 @@ const onDemand = [
   'extras/mcp/sign-in',
   'extras/nats/member/member',
   'extras/nats/transport',
-  'extras/openapi/create-api',
+  'extras/openapi/http-api',
 ];
 const withServer: Plugin = {
   name: 'with-server',

@@ -1,7 +1,7 @@
 import { escapeControls } from '../core/base/escape.ts';
 import { type Config, openApiPath } from '../core/config/config.ts';
-import { type Cores, coresHere, coresText } from '../core/config/cores.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
+import { type Cores, coresHere, coresText } from '../core/config/machine.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
 import { isObject } from '../core/protocol/body.ts';

@@ -6,7 +6,7 @@ import {
   oneCoreNote,
   readCpuQuota,
   toCores,
-} from '../../src/core/config/cores.ts';
+} from '../../src/core/config/machine.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 
 /** The files of a machine that is made up. */

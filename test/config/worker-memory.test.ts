@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readMemoryKills, readMemoryLimit } from '../../src/core/base/control-groups.ts';
-import { workerMemoryWithin } from '../../src/core/config/worker-memory.ts';
+import { workerMemoryWithin } from '../../src/core/config/machine.ts';
 
 const mb = 1024 ** 2;
 const machine = 16_384 * mb;

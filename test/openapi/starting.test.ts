@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHttpApi } from '../../src/extras/openapi/create-api.ts';
+import { HttpApi } from '../../src/extras/openapi/http-api.ts';
 import { type AppOptions, Dispatcher, Router, Type } from '../../src/index.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import router from '../fixtures/openapi/service.ts';
@@ -17,7 +17,7 @@ import { openApiFaults } from './validator.ts';
 /** A service that starts when it is first called. */
 async function starting(t: TestContext, transport: ServerName): Promise<[Site, Dispatcher]> {
   const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
-  const facade = createHttpApi(dispatcher, defaults, false);
+  const facade = new HttpApi(dispatcher, defaults, false);
   const options = { ...defaults, api: { path: '/api', facade } };
   const server = await listen(dispatcher, options, transport);
   const site = new Site(server.address.port, async () => {

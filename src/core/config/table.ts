@@ -1,6 +1,5 @@
 import { isLoopback } from '../base/loopback.ts';
 import { nearestManifest } from '../base/package-files.ts';
-import { coresHere } from './cores.ts';
 import { completeGroups, crewKinds, type GivenGroups, threadsOf, workerGroups } from './groups.ts';
 import {
   addresses,
@@ -26,8 +25,8 @@ import {
   text,
   textOrNone,
 } from './kinds.ts';
+import { coresHere, workerMemoryHere } from './machine.ts';
 import { optionsIn } from './option.ts';
-import { workerMemoryHere } from './worker-memory.ts';
 
 /** A version as semver has it. */
 const semver =

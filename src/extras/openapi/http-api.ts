@@ -1,7 +1,9 @@
+import { serviceName } from '../../core/base/package-files.ts';
 import { suggest } from '../../core/base/suggest.ts';
 import { neverRan } from '../../core/dispatch/call.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
-import type { Document, ServedProcedures, Service } from '../../core/dispatch/service.ts';
+import type { Document, ServedProcedures } from '../../core/dispatch/service.ts';
+import type { Log } from '../../core/observe/log.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
 import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
@@ -12,6 +14,7 @@ import {
   type Reply,
   type ReplySink,
 } from '../../core/protocol/reply.ts';
+import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import {
   type Answer,
   type BodyAnswer,
@@ -21,17 +24,25 @@ import {
 import type {
   ApiExchange,
   ApiRequest,
+  HttpOptions,
   ProcedureUrls,
 } from '../../server/http/edge/http-options.ts';
-import type { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
+import { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream } from '../../server/http/event-stream/event-stream.ts';
-import { acceptPost, type BodyKind, bodyKindOf } from './accept.ts';
+import { acceptPost, type BodyKind, bodyKindOf, formTypes, mediaTypeOf } from './accept.ts';
 import { isBodyFault, type Json, toBytes, withBody, withMembers } from './body.ts';
+import { openApiBytes } from './document.ts';
 import { type Operation, Operations } from './operation.ts';
 import { Problems } from './problem.ts';
 import { readQuery } from './query.ts';
-import { answersBytes, resultAnswer } from './result.ts';
-import { eventFormat, HeadOfStream, headOfStream, wantsEvents } from './stream.ts';
+import {
+  answersBytes,
+  eventFormat,
+  HeadOfStream,
+  headOfStream,
+  resultAnswer,
+  wantsEvents,
+} from './result.ts';
 
 /** The operations of one state of the service. */
 interface Known {
@@ -40,49 +51,63 @@ interface Known {
   document: Promise<Document> | undefined;
 }
 
-export interface HttpApiOptions {
-  /** Which procedures are offered: names, `math.*`; empty: all. */
-  readonly procedures: readonly string[];
-  /** Whether somebody is asked who calls. */
-  readonly asksWho: boolean;
-  /** What `authenticate` looks at: `bearer`, `basic`, `header:X-Api-Key`, `cookie:NAME`. */
-  readonly auth: string;
-  /** Names of request headers that procedures may see, in any case. */
-  readonly forwardHeaders: readonly string[];
-  /** Names, in lower case, of request headers that pages may send beside those that are read here. */
-  readonly corsHeaders: readonly string[];
-  /** Whose pages may send what a browser asks nobody about. */
-  readonly origins: TrustedOrigins;
-  /** Most levels of a JSON-RPC request. */
-  readonly maxDepth: number;
-  /** Makes the OpenAPI document. */
-  readonly documentOf: (operations: Operations) => Promise<Document>;
-}
-
 /**
  * The procedures of a service as plain HTTP: one URL for each. It turns a request into a call of JSON-RPC and its reply into
  * an answer, so that everything between the two is the service's own. It keeps nothing between two requests.
  */
 export class HttpApi implements ProcedureUrls {
-  readonly service: Service;
-  readonly options: HttpApiOptions;
+  readonly service: Dispatcher;
+  /** Whose pages may send what a browser asks nobody about. */
+  readonly origins: TrustedOrigins;
   readonly problems: Problems;
   /** The request headers that say who calls, and those that procedures see: what is kept for one is not for others. */
   readonly vary: readonly string[];
+  readonly #asksWho: boolean;
   readonly #preflightHeaders: string;
   #known: Known | undefined;
 
-  constructor(service: Service, options: HttpApiOptions) {
-    const { auth, asksWho, forwardHeaders, corsHeaders } = options;
+  /** @param asksWho whether somebody is asked who calls */
+  constructor(service: Dispatcher, http: HttpOptions, asksWho: boolean) {
+    const { httpAuth } = service.config;
+    const { forwardHeaders, corsHeaders } = http;
     this.service = service;
-    this.options = options;
-    this.problems = new Problems(auth === 'basic' ? basicChallenge : 'Bearer');
-    const header = /^header:(.*)$/.exec(auth)?.[1]?.toLowerCase();
+    this.origins = new TrustedOrigins(http);
+    this.#asksWho = asksWho;
+    this.problems = new Problems(httpAuth === 'basic' ? basicChallenge : 'Bearer');
+    const header = /^header:(.*)$/.exec(httpAuth)?.[1]?.toLowerCase();
     const who = asksWho
       ? ['authorization', 'cookie', ...(header === undefined ? [] : [header])]
       : [];
     this.vary = [...new Set([...who, ...forwardHeaders.map((name) => name.toLowerCase())])];
     this.#preflightHeaders = [...new Set([...ownHeaders, ...corsHeaders])].join(', ');
+  }
+
+  /**
+   * Once something is served: says which patterns name no procedure, and what can't be reached as its author may think.
+   *
+   * @throws StartupError for a procedure whose answers must not be kept as it is declared
+   */
+  async check(log: Log): Promise<void> {
+    const operations = await this.operations();
+    if (operations === undefined) return;
+    operations.assertCaches();
+    const warn = (message: string): void => log.warn({ event: 'http-api' }, message);
+    for (const pattern of operations.unmatched) {
+      warn(`httpProcedures: no procedure is called ${pattern}`);
+    }
+    if (operations.withoutUrl.length > 0) {
+      warn(
+        `no URL can hold these names, so they are left out: ${operations.withoutUrl.join(', ')}`,
+      );
+    }
+    for (const name of operations.procedures.keys()) {
+      const { mediaType } = operations.find(name)?.bytesParam ?? {};
+      const type = mediaType === undefined ? undefined : mediaTypeOf(mediaType);
+      if (type === undefined || !formTypes.includes(type)) continue;
+      warn(
+        `${name}: pages of any origin may send ${type}, so its bytes come as application/octet-stream or in JSON`,
+      );
+    }
   }
 
   begin(request: ApiRequest): ApiCall {
@@ -107,7 +132,8 @@ export class HttpApi implements ProcedureUrls {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
     const known = this.#knownOf(served);
-    known.document ??= this.options.documentOf(known.operations);
+    const facts = { ...this.service.config, title: serviceName(), asksWho: this.#asksWho };
+    known.document ??= openApiBytes(known.operations, facts);
     return known.document;
   }
 
@@ -144,8 +170,8 @@ export class HttpApi implements ProcedureUrls {
   #knownOf(served: ServedProcedures): Known {
     let known = this.#known;
     if (known?.served.table !== served.table || known.served.version !== served.version) {
-      const { procedures, asksWho } = this.options;
-      const operations = new Operations(served.table, procedures, asksWho);
+      const { httpProcedures } = this.service.config;
+      const operations = new Operations(served.table, httpProcedures, this.#asksWho);
       known = { served, operations, document: undefined };
       this.#known = known;
     }
@@ -300,9 +326,9 @@ class ApiCall implements ApiExchange, ReplySink {
   /** Browsers send some POSTs for a page of any origin without asking: what they can send is not taken as a call. */
   #postRefusal({ bytesParam }: Operation): Answer | undefined {
     const { contentType, hasBody } = this.#request;
-    const { problems, options } = this.#api;
+    const { problems, origins } = this.#api;
     if (contentType === undefined && !hasBody) {
-      if (options.origins.has(this.#request)) return undefined;
+      if (origins.has(this.#request)) return undefined;
       const reason =
         'a page of this origin may not call without a content-type: send content-type: application/json, or list the origin in corsOrigin';
       return problems.of(403, ErrorCode.InvalidRequest, { reason });
@@ -343,10 +369,10 @@ class ApiCall implements ApiExchange, ReplySink {
     scope: RequestScope,
   ): Json | Answer {
     const { method, query } = this.#request;
-    const { problems, options } = this.#api;
+    const { problems, service } = this.#api;
     const refused = (code: ErrorCode, reason: string): Answer => problems.of(400, code, { reason });
     // The request is a level, too.
-    const maxDepth = options.maxDepth - 1;
+    const maxDepth = service.config.maxDepth - 1;
     if (method === 'POST' && this.#bodyKind === 'json') {
       if (query !== '') {
         return refused(ErrorCode.InvalidRequest, 'the params are in the body: leave the query out');

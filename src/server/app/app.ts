@@ -7,7 +7,7 @@ import { StartupError } from '../../core/base/startup-error.ts';
 import { assertMainSide } from '../../core/base/thread-role.ts';
 import { isDoneWithin } from '../../core/base/timer.ts';
 import type { Config } from '../../core/config/config.ts';
-import { coresHere, oneCoreNote } from '../../core/config/cores.ts';
+import { coresHere, oneCoreNote } from '../../core/config/machine.ts';
 import type { Authenticator } from '../../core/dispatch/authenticate.ts';
 import type { Log } from '../../core/observe/log.ts';
 import type { BroadcastOptions, BroadcastResult } from '../../core/procedures/broadcast.ts';

@@ -57,11 +57,11 @@ export async function loadFacades(
 }
 
 async function loadApi(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
-  const { checkHttpApi, createHttpApi } = await import('../../extras/openapi/create-api.ts');
-  const facade = createHttpApi(dispatcher, http, asksWho);
+  const { HttpApi } = await import('../../extras/openapi/http-api.ts');
+  const facade = new HttpApi(dispatcher, http, asksWho);
   return {
     served: { path: dispatcher.config.httpPath, facade },
-    check: (log: Log) => checkHttpApi(facade, log),
+    check: (log: Log) => facade.check(log),
   };
 }
 

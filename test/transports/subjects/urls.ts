@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHttpApi } from '../../../src/extras/openapi/create-api.ts';
+import { HttpApi } from '../../../src/extras/openapi/http-api.ts';
 import { post, RawClient, type RawResponse } from '../../http/raw-client.ts';
 import type { Connection, SentFacts, Server, Subject } from '../subject.ts';
 import { headersOf, optionsOf, type WayIn, waysIn } from './http.ts';
@@ -98,7 +98,7 @@ function subject({ name, put, ...server }: WayIn): Subject {
     carries: (message) => callOf(message) !== undefined,
     async serve(service, options): Promise<Server> {
       const http = optionsOf(options);
-      const facade = createHttpApi(service, http, options.askWho !== undefined);
+      const facade = new HttpApi(service, http, options.askWho !== undefined);
       const listening = await put(service, { ...http, api: { path: '/api', facade } });
       return {
         connect: () => UrlConnection.open(listening.port),

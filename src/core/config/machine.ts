@@ -1,5 +1,13 @@
-import { availableParallelism } from 'node:os';
-import { controlGroups, type ReadFile, readText } from '../base/control-groups.ts';
+import { availableParallelism, totalmem } from 'node:os';
+import {
+  controlGroups,
+  type MemoryLimit,
+  type ReadFile,
+  readMemoryLimit,
+  readText,
+} from '../base/control-groups.ts';
+
+/** What the machine, or the container, leaves to this process: cores, and memory for its workers. */
 
 /** The least CPU time that a control group, or one above it, gives to this process. */
 interface CpuQuota {
@@ -77,4 +85,31 @@ export function oneCoreNote({ count, quota }: Cores): string | undefined {
   return quota === undefined
     ? shared
     : `${shared}, and all of them stop until the next period once they have used up what ${quota.file} allows`;
+}
+
+const mb = 1024 ** 2;
+
+/** What a process needs beside the heaps of its workers: its main thread, code, bodies and replies. The supervisor is counted, too. */
+const processMb = 160;
+
+/** With less a worker can hardly load its modules. */
+const leastMb = 64;
+
+/**
+ * The heap limit of each worker, in MB: an equal share of what the memory limit of the container leaves. V8's own default goes by
+ * the memory of the machine, so that one worker could have the system end the process. 0: there is no such limit.
+ *
+ * @param threads workers and spares of one process
+ */
+export function workerMemoryWithin(
+  limit: MemoryLimit | undefined,
+  processes: number,
+  threads: number,
+): number {
+  if (limit === undefined) return 0;
+  return Math.max(leastMb, Math.floor((limit.bytes / mb / processes - processMb) / threads));
+}
+
+export function workerMemoryHere(processes: number, threads: number): number {
+  return workerMemoryWithin(readMemoryLimit(readText, totalmem()), processes, threads);
 }

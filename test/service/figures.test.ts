@@ -74,6 +74,18 @@ describe('busy seconds by procedure and place', () => {
       // The second piece, of 20 ms too, is not in it.
       assert.ok(busy <= run - (waitedMs + 20) / 1000, `${busy} s of ${run}, ${waitedMs} ms`);
     });
+
+    for (const kind of ['later', 'together'])
+      test(`are what a handler took that began after a wait for authorize: ${prefix}.${kind}`, async () => {
+        const procedure = `${prefix}.${kind}`;
+        const reply = await running.ask({ method: procedure, params: { ms: 20 }, id: 1 });
+        const { wallMs, waitedMs } = resultOf(reply) as { wallMs: number; waitedMs: number };
+        const seen = await scrape(running);
+        const busy = seen.value(busyName, { procedure, place });
+        const run = ranIn(seen, procedure);
+        assert.ok(busy >= wallMs / 1000, `${busy} s, ${wallMs} ms`);
+        assert.ok(busy <= run - waitedMs / 1000, `${busy} s of ${run}, ${waitedMs} ms`);
+      });
   }
 });
 

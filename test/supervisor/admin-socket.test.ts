@@ -1,0 +1,40 @@
+/** docs/operations.md, "Orders to a running service": what a change of the log level leaves behind. */
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { createLog } from '../../src/core/observe/log.ts';
+import { AdminSocket } from '../../src/server/supervisor/admin/admin-socket.ts';
+import { turn } from '../turns.ts';
+
+test('a log level that goes back leaves no listener behind, however often it was changed', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-admin-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'admin.sock');
+  const log = createLog({ level: 'warn', write: () => {} });
+  /** Listeners of the signals of the orders that went back. */
+  const listeners: number[] = [];
+  const socket = await AdminSocket.listen(path, log, async function* (order, left) {
+    // As a supervisor does, which has each process carry out the order.
+    left.addEventListener('abort', () => {});
+    if (order.order === 'log-level' && order.forMs === 0)
+      listeners.push(getEventListeners(left, 'abort').length);
+    yield { process: 1, pid: process.pid };
+  });
+  t.after(() => socket.close());
+  for (let change = 0; change < 3; change++) {
+    const client = connect(path);
+    client.write('{"order":"log-level","level":"debug","forMs":60000}\n');
+    assert.match(await text(client), /\{"done":true\}\n$/);
+    assert.equal(log.level, 'debug');
+    t.mock.timers.tick(60_000);
+    await turn();
+    assert.equal(log.level, 'warn');
+  }
+  assert.deepEqual(listeners, [1, 1, 1]);
+});

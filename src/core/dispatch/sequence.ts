@@ -69,7 +69,8 @@ export function runInOrder(
           });
         }
         replies.push(budget.take(call, reply));
-        if (pace.isOver(call, reply)) return pace.turn().then(run);
+        pace.count(call, reply);
+        if (pace.isOver) return pace.turn().then(run);
       }
     }
     return replies;
@@ -186,8 +187,10 @@ async function runTogether(
         replies[index] = budget.refuse(call);
       } else {
         const reply = step.executor.execute(call);
+        // Before the wait, in which others of the same turn begin their calls.
+        if (!(reply instanceof Promise)) pace.count(call, reply);
         replies[index] = budget.take(call, await reply);
-        if (!(reply instanceof Promise) && pace.isOver(call, reply)) await pace.turn();
+        if (pace.isOver) await pace.turn();
       }
     }
   };
@@ -236,9 +239,13 @@ class Pace {
     this.#nextTurn = nextTurn;
   }
 
-  isOver({ start, end }: Call, reply: Reply): boolean {
+  /** A call has run on this thread. */
+  count({ start, end }: Call, reply: Reply): void {
     this.#left -= 1 + Math.floor((end - start) / bytesPerCall);
     this.#left -= Math.floor((reply?.length ?? 0) / charactersPerCall);
+  }
+
+  get isOver(): boolean {
     return this.#left <= 0;
   }
 

@@ -106,3 +106,13 @@ export function startOnTerminal(line: string, options: SpawnOptions = {}): Runni
   const env = { ...(options.env ?? cleanEnvironment({})), SHELL: '/bin/sh' };
   return new Running(spawn('script', ['-qefc', line, '/dev/null'], { ...options, env }));
 }
+
+/** @returns what the body of the answer holds */
+export async function postJson(url: string, body: unknown): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return response.json();
+}

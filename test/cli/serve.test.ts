@@ -6,19 +6,10 @@ import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { quote } from '../../src/cli/banner.ts';
 import { modulePath, nodeFlags } from '../files.ts';
-import { fixture, hasTerminal, startCli, startOnTerminal, startServer } from './process.ts';
+import { fixture, hasTerminal, postJson, startOnTerminal, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
 const lifecycle = fixture('cli/lifecycle.ts');
-
-async function post(url: string, body: unknown): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return response.json();
-}
 
 /**
  * What a POSIX shell hands to `curl` when the printed line is pasted. A program of that name in PATH
@@ -83,7 +74,12 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
 
   it('gives the address that answers', async () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/rpc$/);
-    const reply = await post(url, { jsonrpc: '2.0', id: 1, method: 'math.add', params: [1, 2] });
+    const reply = await postJson(url, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'math.add',
+      params: [1, 2],
+    });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 3 });
   });
 
@@ -120,7 +116,7 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
     assert.equal(call.method, 'greet');
     // Its doc asks for an apostrophe, which is what breaks careless quoting.
     const expected = { jsonrpc: '2.0', id: 1, result: `Good day, ${call.params.name}` };
-    assert.deepEqual(await post(url, call), expected);
+    assert.deepEqual(await postJson(url, call), expected);
     assert.match(call.params.name, /'/);
   });
 });
@@ -184,128 +180,18 @@ describe('tandem serve with a group of workers', () => {
     assert.ok(banner.split('\n').includes(row), banner);
     assert.match(banner, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
   });
-
-  it('serves it, and ends with its calls at a signal', async (t) => {
-    const { server, url } = await startServer(args);
-    t.after(() => server.child.kill('SIGTERM'));
-    const reply = await post(url, { id: 1, method: 'heavy.fill', params: { mb: 1 } });
-    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 1 });
-    const metrics = await (await fetch(new URL('/metrics', url))).text();
-    assert.match(metrics, /^tandem_workers\{state="active",group="heavy",process="\d+"\} 2$/m);
-    server.child.kill('SIGTERM');
-    assert.equal((await server.exit).code, 0);
-  });
 });
 
 describe('signals', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`${signal} lets the call in flight end, then exits with 0`, async () => {
       const { server, url } = await startServer([lifecycle]);
-      const reply = post(url, { id: 1, method: 'untilSignal' });
+      const reply = postJson(url, { id: 1, method: 'untilSignal' });
       await server.seen('stdout', /untilSignal entered/);
       server.child.kill(signal);
       assert.deepEqual(await reply, { jsonrpc: '2.0', id: 1, result: signal });
       const { code, stderr } = await server.exit;
       assert.equal(code, 0, stderr);
-    });
-  }
-
-  for (const [signal, code] of [
-    ['SIGTERM', 143],
-    ['SIGINT', 130],
-  ] as const) {
-    it(`a second ${signal} exits at once with ${code}`, async () => {
-      const { server, url } = await startServer([lifecycle, '--shutdown-grace', '60s']);
-      const lost = assert.rejects(post(url, { id: 1, method: 'forever' }));
-      await server.seen('stdout', /forever entered/);
-      server.child.kill(signal);
-      await server.seen('stderr', /draining/);
-      server.child.kill(signal);
-      const exit = await server.exit;
-      await lost;
-      assert.equal(exit.code, code, exit.stderr);
-    });
-  }
-
-  it('a signal while modules load ends the start with 0', async () => {
-    const server = startCli(['serve', fixture('cli/loads-for-ever.mjs'), '--port', '0']);
-    await server.seen('stdout', /loading/);
-    server.child.kill('SIGTERM');
-    const { code, stderr } = await server.exit;
-    assert.equal(code, 0, stderr);
-  });
-});
-
-describe('options', () => {
-  it('come from flags, variables and PORT; misspelt variables are pointed out', async () => {
-    const env = { TANDEM_PATH: '/api', TANDEM_MAX_BATCH: '1', PORT: '1', TANDEM_STRICT: 'on' };
-    const misspelt = { TANDEM_WORKER: '3' };
-    const { server, url } = await startServer([procedures, '--no-strict'], { ...env, ...misspelt });
-    try {
-      assert.match(url, /\/api$/);
-      assert.notEqual(new URL(url).port, '1');
-      const call = { id: 1, method: 'math.add', params: [1, 2] };
-      assert.deepEqual(await post(url, call), { jsonrpc: '2.0', id: 1, result: 3 });
-      const error = { code: -32004, message: 'Limit exceeded', data: { limit: 1 } };
-      assert.deepEqual(await post(url, [call, call]), { jsonrpc: '2.0', id: null, error });
-    } finally {
-      server.child.kill('SIGTERM');
-      await server.exit;
-    }
-    assert.match(server.stderr, /TANDEM_WORKER .*TANDEM_WORKERS\?/);
-  });
-});
-
-describe('what a procedure leaves behind', () => {
-  it('does not end the service when it is a rejected promise', async () => {
-    const { server, url } = await startServer([lifecycle]);
-    assert.deepEqual(await post(url, { id: 1, method: 'leaveRejection' }), {
-      jsonrpc: '2.0',
-      id: 1,
-      result: null,
-    });
-    await server.seen('stderr', /nobody awaits this/);
-    const reply = await post(url, { id: 2, method: 'leaveRejection' });
-    assert.deepEqual(reply, { jsonrpc: '2.0', id: 2, result: null });
-    server.child.kill('SIGTERM');
-    assert.equal((await server.exit).code, 0);
-  });
-
-  it('does not either when it is an exception: its file and line are in the log', async () => {
-    const { server, url } = await startServer([lifecycle, '--no-supervisor']);
-    const reply = await post(url, { id: 1, method: 'leaveException' });
-    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
-    await server.seen(
-      'stderr',
-      /a procedure module failed outside of any call: it threw Error: .*nobody catches this \(.*lifecycle\.[jt]s:\d+\); the process goes on/,
-    );
-    assert.deepEqual(await post(url, { id: 2, method: 'leaveException' }), { ...reply, id: 2 });
-    server.child.kill('SIGTERM');
-    assert.equal((await server.exit).code, 0);
-  });
-});
-
-describe('tandem serve without uWebSockets.js', () => {
-  const native = encodeURIComponent(`
-    const { dlopen } = process;
-    process.dlopen = (module, path, flags) => {
-      if (path.includes('uws_')) throw new Error('GLIBC_2.38 not found');
-      return dlopen(module, path, flags);
-    };`);
-  for (const flags of [[], ['--no-supervisor']]) {
-    it(`says in one line why it serves on node:http, and what to do: ${flags.join(' ') || 'supervised'}`, async () => {
-      const { server } = await startServer([procedures, ...flags], {
-        NODE_OPTIONS: `--import "data:text/javascript,${native}"`,
-      });
-      server.child.kill('SIGTERM');
-      const { stderr } = await server.exit;
-      assert.match(stderr, /listens on http:\S+ \(node:http, /);
-      const told = stderr.split('\n').filter((line) => line.includes('serving on node:http'));
-      assert.equal(told.length, 1, stderr);
-      assert.match(
-        told[0] ?? '',
-        /because .* uWebSockets\.js cannot load: .*With option transport/,
-      );
     });
   }
 });

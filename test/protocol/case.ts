@@ -31,6 +31,11 @@ export function invalid(id = 'null'): string {
   return error(id, -32600, 'Invalid Request');
 }
 
+/** Of params that are no object and no array. */
+export function wrongParams(id = 'null'): string {
+  return error(id, -32600, 'Invalid Request', '{"reason":"params must be an object or an array"}');
+}
+
 export function notFound(id: string, method: string, didYouMean?: string): string {
   const hint = didYouMean === undefined ? '' : `,"didYouMean":${JSON.stringify(didYouMean)}`;
   return error(id, -32601, 'Method not found', `{"method":${JSON.stringify(method)}${hint}}`);

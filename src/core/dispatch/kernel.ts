@@ -5,6 +5,7 @@ import {
   type Body,
   type Envelope,
   type InvalidEnvelope,
+  invalidReply,
   isInvalid,
   largeBatch,
   largeBody,
@@ -272,7 +273,7 @@ export class Kernel {
     const { scope, routing, source } = request;
     if (isInvalid(entry)) {
       this.#unplaced.observer?.onRefused(entry.code, undefined, entry.id, scope);
-      return { call: undefined, reply: errorReply(entry.id, entry.code) };
+      return { call: undefined, reply: invalidReply(entry) };
     }
     const { method, id, params, paramsStart: start, paramsEnd: end } = entry;
     let procedure = routing.table.get(method);
@@ -447,7 +448,7 @@ function refuse(body: Body, refusal: Outcome, limits: KernelLimits): Reply {
     case 'single': {
       const { entry } = body;
       if (isNotification(entry)) return undefined;
-      if (isInvalid(entry)) return errorReply(entry.id, entry.code);
+      if (isInvalid(entry)) return invalidReply(entry);
       return replyTo(entry.id ?? 'null', refusal, limits);
     }
     case 'batch':

@@ -81,10 +81,23 @@ export interface Envelope {
 export interface InvalidEnvelope {
   readonly code: typeof ErrorCode.InvalidRequest;
   readonly id: string;
+  /** What its caller is told to send instead; undefined: nothing. */
+  readonly data?: { readonly reason: string };
 }
 
 export function invalidEnvelope(id: string): InvalidEnvelope {
   return { code: ErrorCode.InvalidRequest, id };
+}
+
+/** A request that is valid but for its params: a common mistake, so its caller is told. */
+export function invalidParams(id: string | undefined): InvalidEnvelope {
+  const data = { reason: 'params must be an object or an array' };
+  return { code: ErrorCode.InvalidRequest, id: id ?? 'null', data };
+}
+
+/** The reply to an invalid request. */
+export function invalidReply({ id, code, data }: InvalidEnvelope): string {
+  return errorReply(id, code, data);
 }
 
 export function isInvalid(entry: Envelope | InvalidEnvelope): entry is InvalidEnvelope {

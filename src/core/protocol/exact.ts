@@ -4,6 +4,7 @@ import {
   emptyBatch,
   type InvalidEnvelope,
   invalidEnvelope,
+  invalidParams,
   maxMembers,
   maxNameLength,
   type ReadLimits,
@@ -171,9 +172,9 @@ class ExactReader {
     const isValid =
       (id.start === -1 || idText !== undefined) &&
       this.#isVersion(jsonrpc) &&
-      !(method.isRepeated || params.isRepeated) &&
-      (params.start === -1 || this.#opens(params));
+      !(method.isRepeated || params.isRepeated);
     if (!isValid || name === undefined || name === '') return invalidEnvelope(idText ?? 'null');
+    if (params.start !== -1 && !this.#opens(params)) return invalidParams(idText);
     return {
       method: name,
       id: idText,

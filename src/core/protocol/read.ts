@@ -5,6 +5,7 @@ import {
   emptyBatch,
   type InvalidEnvelope,
   invalidEnvelope,
+  invalidParams,
   isObject,
   largeBatch,
   largeBody,
@@ -104,11 +105,12 @@ function readEntry(value: unknown, strict: boolean): Envelope | InvalidEnvelope 
     const idText = isId(id) ? JSON.stringify(id) : undefined;
     const isValid =
       (id === undefined || idText !== undefined) &&
-      (jsonrpc === '2.0' || (jsonrpc === undefined && !strict)) &&
-      (params === undefined || (typeof params === 'object' && params !== null));
-    return isValid && isName(method)
+      (jsonrpc === '2.0' || (jsonrpc === undefined && !strict));
+    if (!isValid || !isName(method)) return invalidEnvelope(idText ?? 'null');
+    const hasParams = params === undefined || (typeof params === 'object' && params !== null);
+    return hasParams
       ? { method, id: idText, params, paramsStart: -1, paramsEnd: -1 }
-      : invalidEnvelope(idText ?? 'null');
+      : invalidParams(idText);
   } catch {
     return invalidEnvelope('null');
   }

@@ -36,7 +36,7 @@ const transcripts: Readonly<Record<string, string>> = {
     -> {"jsonrpc":"2.0","id":"b","method":"test_nothing","params":[]}
     <- {"jsonrpc":"2.0","id":"b","result":null}
     -> {"jsonrpc":"2.0","id":"c","method":"test_nothing","params":null}
-    <- {"jsonrpc":"2.0","id":"c","error":{"code":-32600,"message":"Invalid Request"}}
+    <- {"jsonrpc":"2.0","id":"c","error":{"code":-32600,"message":"Invalid Request","data":{"reason":"params must be an object or an array"}}}
   `,
   'what is no request': `
     -> 1

@@ -1,4 +1,4 @@
-import { type Case, invalid, notFound, result, spelling } from '../case.ts';
+import { type Case, invalid, notFound, result, spelling, wrongParams } from '../case.ts';
 
 const sum = '"method":"sum","params":[1,2,4]';
 
@@ -107,22 +107,22 @@ export const members: readonly Case[] = [
     {
       name: `params ${params}`,
       body: `{"method":"free","params":${params},"id":1}`,
-      reply: invalid('1'),
+      reply: wrongParams('1'),
     },
     {
       name: `params ${params} of a notification`,
       body: `{"method":"free","params":${params}}`,
-      reply: invalid(),
+      reply: wrongParams(),
     },
     {
       name: `params ${params} of an unknown method`,
       body: `{"method":"nowhere","params":${params},"id":1}`,
-      reply: invalid('1'),
+      reply: wrongParams('1'),
     },
     {
       name: `params ${params} in a batch`,
       body: `[{"method":"free","params":${params},"id":1},{${sum},"id":2}]`,
-      reply: `[${invalid('1')},${result('2', '7')}]`,
+      reply: `[${wrongParams('1')},${result('2', '7')}]`,
     },
   ]),
 

@@ -27,10 +27,10 @@ import {
 } from '../../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../../procedures/lazy-context.ts';
 import type { Procedure } from '../../procedures/types.ts';
-import { isInvalid, verified } from '../../protocol/body.ts';
+import { invalidReply, isInvalid, verified } from '../../protocol/body.ts';
 import { ErrorCode, standardError } from '../../protocol/errors.ts';
 import { readBody } from '../../protocol/read.ts';
-import { errorReply, finishedReply, type Outcome, type ReplyBytes } from '../../protocol/reply.ts';
+import { finishedReply, type Outcome, type ReplyBytes } from '../../protocol/reply.ts';
 import { exceedsDepth } from '../../protocol/syntax.ts';
 import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
 import type { Ledger } from '../wire/ledger.ts';
@@ -505,7 +505,7 @@ function readExactly(text: string, options: ReplicaOptions): ReadParams {
   // The quick reader saw that the body is an object, so it can't be a batch.
   if (body.kind === 'batch') throw new Error('a single call was read as a batch');
   const { entry } = body;
-  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
+  if (isInvalid(entry)) return { reply: invalidReply(entry), code: entry.code };
   const { id, params, paramsStart, paramsEnd } = entry;
   const isParsed = params !== verified;
   const value = isParsed ? params : (parse(text.slice(paramsStart, paramsEnd)) as unknown);

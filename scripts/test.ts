@@ -75,12 +75,9 @@ const together = [
 const alone = new Set([
   'test/app/event-streams.test.ts',
   'test/cli/contract.test.ts',
-  'test/cli/mcp.test.ts',
-  'test/cli/mistakes.test.ts',
   'test/cli/serve.test.ts',
   'test/dispatch/deadline.test.ts',
   'test/dispatch/executors/conformance.test.ts',
-  'test/examples/media.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
   'test/http/node.test.ts',

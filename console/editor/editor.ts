@@ -20,7 +20,7 @@ const theme = EditorView.theme({
   '&': { fontSize: '13px', color: 'var(--text)', backgroundColor: 'var(--field)' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
-  '.cm-content': { minHeight: '140px', padding: '8px 4px', caretColor: 'var(--text)' },
+  '.cm-content': { minHeight: '76px', padding: '8px 4px', caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
     { backgroundColor: 'var(--selection)' },

@@ -44,14 +44,22 @@ async function figuresWhere(url: string, holds: (figures: Figures) => boolean): 
   return found;
 }
 
-describeNats('the figures of a gateway', () => {
+describeNats('the console of a gateway', () => {
   let server: NatsServer;
   before(async () => {
     server = await NatsServer.start();
   });
   after(() => server.close());
 
-  test('have its members with their versions, states and load; who leaves is told among the events', async (t) => {
+  test('has examples of params for the procedures of its members', async (t) => {
+    await member(t, server.url, { name: 'one', procedures: ['who'] });
+    const front = await gateway(t, server.url, { console: true });
+    await untilReady(front.url);
+    const example = await fetch(new URL('/console/example?procedure=who', front.url));
+    assert.deepEqual([example.status, await example.json()], [200, {}]);
+  });
+
+  test('has its members with their versions, states and load; who leaves is told among the events', async (t) => {
     const old = await member(t, server.url, { name: 'old', version: '1.9.0' });
     await member(t, server.url, { name: 'new', version: '1.10.0', procedures: ['who', 'more'] });
     const front = await gateway(t, server.url, { console: true });
@@ -80,7 +88,7 @@ describeNats('the figures of a gateway', () => {
     assert.ok(left.events.some(({ text }) => text.endsWith('version: 1.9.0')));
   });
 
-  test('have calls that are with a member, and those that were lost with it', async (t) => {
+  test('has calls that are with a member, and those that were lost with it', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'tandem-console-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const journal = join(folder, 'journal');

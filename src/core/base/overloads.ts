@@ -2,8 +2,8 @@
 export const maxCallsPerConnection = 1000;
 
 /**
- * All that is refused with -32000, with the reason and the limit that the caller is told: an option, or what docs/protocol.md fixes. A metric counts
- * each by itself, and nothing else answers with that code.
+ * All that is refused with -32000, with the reason and the limit that the caller is told: an option, or what
+ * docs/protocol.md fixes. A metric counts each by itself, and nothing else answers with that code.
  */
 export const overloads = {
   rate: { reason: 'rate', limit: 'rateLimit' },

@@ -29,9 +29,9 @@ test('each piece of code stands in a file of test/languages, line by line', () =
   );
 });
 
-test('each command that generates is one of scripts/test-languages.ts', () => {
+test('each command that generates is one of scripts/languages/http-api.ts', () => {
   // A long command is written in parts.
-  const script = read('scripts/test-languages.ts').replace(/' \+\s+'/g, '');
+  const script = read('scripts/languages/http-api.ts').replace(/' \+\s+'/g, '');
   const commands = fences(page)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.trim().split('\n'))
@@ -45,9 +45,9 @@ test('each command that generates is one of scripts/test-languages.ts', () => {
 
 test('the versions of the page are those of the lock files', () => {
   const locked = [
-    ['openapi-typescript', 'node/package.json', /"openapi-typescript": "(.*)"/],
-    ['@hey-api/openapi-ts', 'node/package.json', /"@hey-api\/openapi-ts": "(.*)"/],
-    ['orval', 'node/package.json', /"orval": "(.*)"/],
+    ['openapi-typescript', 'typescript/package.json', /"openapi-typescript": "(.*)"/],
+    ['@hey-api/openapi-ts', 'typescript/package.json', /"@hey-api\/openapi-ts": "(.*)"/],
+    ['orval', 'typescript/package.json', /"orval": "(.*)"/],
     ['openapi-python-client', 'python/requirements.txt', /^openapi-python-client==(.*)$/m],
     ['datamodel-code-generator', 'python/requirements.txt', /^datamodel-code-generator==(.*)$/m],
     ['oapi-codegen', 'go/go.mod', /oapi-codegen\/oapi-codegen\/v2 v(\S+)/],

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { RpcApp } from '../../../src/index.ts';
-import hard from '../../fixtures/openapi/hard-shapes.ts';
-import { patience } from '../../patience.ts';
+import hard from '../../../test/fixtures/openapi/hard-shapes.ts';
+import { patience } from '../../../test/patience.ts';
 
 /** The procedures of hard shapes, served without worker threads. */
 export function createApp(): RpcApp {
@@ -12,7 +12,7 @@ export function createApp(): RpcApp {
 
 /** Values of each shape, for the clients of all languages. */
 export const values = JSON.parse(
-  readFileSync(new URL('../values.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../test/languages/values.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, readonly unknown[]>>;
 
 /**

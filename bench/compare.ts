@@ -1,11 +1,12 @@
 import { comparableOf } from './floors.ts';
-import type { Results } from './results.ts';
+import { type Results, readResults } from './results.ts';
 import { keyOf, type Series } from './series.ts';
 import { median, noise } from './statistics.ts';
+import { figure, markdownTable } from './table.ts';
 
-export type Verdict = 'better' | 'worse' | 'same';
+type Verdict = 'better' | 'worse' | 'same';
 
-export interface Change {
+interface Change {
   readonly key: string;
   readonly role: Series['role'];
   /** The median of a run, divided by that of the run's floor where it has one. */
@@ -19,7 +20,7 @@ export interface Change {
   readonly verdict: Verdict;
 }
 
-export interface Comparison {
+interface Comparison {
   readonly changes: readonly Change[];
   /** Series that only one of the two runs has. */
   readonly missing: readonly string[];
@@ -32,7 +33,7 @@ export interface Comparison {
 const leastNoise = 0.03;
 
 /** Compares a new run with an old one. A rival that became slower is not a regression. */
-export function compare(before: Results, after: Results): Comparison {
+function compare(before: Results, after: Results): Comparison {
   const old = valuesOf(before);
   const now = valuesOf(after);
   const changes = [...now].flatMap(([key, value]) => {
@@ -82,4 +83,33 @@ function movedTargets(before: Results, after: Results): string[] {
   return after.targets
     .filter(({ figure, met: isMet }) => met.has(figure) && met.get(figure) !== isMet)
     .map(({ figure, met: isMet }) => `${figure}: ${isMet ? 'met now' : 'no longer met'}`);
+}
+
+function percent(share: number): string {
+  return `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)}%`;
+}
+
+function rowOf({ key, old, new: now, unit, gain, noise, verdict, role }: Change): string[] {
+  const who = role === 'ours' ? verdict : `${verdict} (${role})`;
+  const noiseText = `±${(noise * 100).toFixed(1)}%`;
+  return [who, key, figure(old), figure(now), unit, percent(gain), noiseText];
+}
+
+/** Prints what changed between two results files. Returns whether ours got slower by more than the noise. */
+export function printComparison(oldPath: string, newPath: string): boolean {
+  const before = readResults(oldPath);
+  const after = readResults(newPath);
+  if (before.machine.cpu !== after.machine.cpu || before.machine.cores !== after.machine.cores) {
+    console.error('two machines: only what is relative to a floor can be compared');
+  }
+  const { changes, missing, targets, hasRegressed } = compare(before, after);
+  const moved = changes.filter(({ verdict }) => verdict !== 'same');
+  const head = ['', 'figure', before.machine.commit, after.machine.commit, 'unit', 'gain', 'noise'];
+  if (moved.length > 0) console.log(`${markdownTable(head, moved.map(rowOf))}\n`);
+  for (const text of targets) console.log(text);
+  for (const key of missing) console.log(`in one of them only: ${key}`);
+  console.log(
+    `${moved.length} of ${changes.length} figures changed by more than the noise of the rounds`,
+  );
+  return hasRegressed;
 }

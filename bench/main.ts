@@ -3,8 +3,10 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { writeCharts } from './charts.ts';
+import { printComparison } from './compare.ts';
 import { describeMachine, loadNow } from './machine.ts';
-import { assertKnown, helpOf, isWhole, type Options, parseOptions } from './options.ts';
+import { mediaOf, publishMedia, readMedia, writeMedia } from './media.ts';
+import { assertKnown, helpOf, isUsual, type Options, parseOptions } from './options.ts';
 import { Child } from './process/child.ts';
 import { duration, Progress } from './progress.ts';
 import { type Results, writeResults } from './results.ts';
@@ -72,14 +74,24 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(helpOf(suites.map(({ name }) => name)));
     return;
   }
+  if (options.compare !== undefined) {
+    if (printComparison(...options.compare)) process.exitCode = 1;
+    return;
+  }
+  if (options.draw) return publishMedia(readMedia());
   const results = await run(options, args);
   const { failures, seconds } = results;
-  const isPublished = isWhole(options) && failures.length === 0;
+  const isWhole = options.only.length === 0 && failures.length === 0 && isUsual(options);
   const folder = folderOf(options);
-  const path = isPublished ? join(folder, 'latest.json') : partialPath(options);
+  const path = isWhole ? join(folder, 'latest.json') : partialPath(options);
   writeResults(path, results);
-  await writeCharts(results, isPublished ? folder : join(folder, 'partial'));
-  if (isPublished) rmSync(partialPath(options), { force: true });
+  await writeCharts(results, isWhole ? folder : join(folder, 'partial'));
+  if (isWhole) rmSync(partialPath(options), { force: true });
+  const media = mediaOf(results);
+  if (media !== undefined && isUsual(options)) {
+    writeMedia(media);
+    await publishMedia(media);
+  }
   console.log(report(results));
   console.log(`\n${path}, in ${seconds} s`);
   if (failures.length > 0) throw new Error(failures.join('\n'));

@@ -1,12 +1,19 @@
-/** What bench/media-main.ts measured, as its results file holds it, and what is made of that: a table, two charts, and the picture of the README. */
+/**
+ * What the suite media measured, as bench/results/media.json holds it, and what is made of that: a table of docs/benchmark.md, two
+ * charts, and the picture of the README.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TopLevelSpec } from 'vega-lite';
 import { toSvg } from './charts.ts';
 import type { Machine } from './machine.ts';
+import type { Results } from './results.ts';
+import { rootPath } from './root.ts';
+import { median } from './statistics.ts';
+import { alone, beside, media } from './suites/media.ts';
 
 /** Medians of the rounds. */
-export interface MediaFigures {
+interface MediaFigures {
   readonly name: string;
   /** p99 of the light call, milliseconds, when nothing else is called. */
   readonly aloneP99: number;
@@ -16,7 +23,7 @@ export interface MediaFigures {
   readonly thumbnailsPerSecond: number;
 }
 
-export interface MediaResults {
+interface MediaResults {
   /** When the run ended, ISO 8601. */
   readonly date: string;
   readonly command: string;
@@ -25,19 +32,55 @@ export interface MediaResults {
   readonly services: readonly MediaFigures[];
 }
 
-/** @throws Error, one line, if the file is missing or holds something else */
-export function readMedia(path: string): MediaResults {
-  const value = JSON.parse(readFileSync(path, 'utf8')) as Partial<MediaResults>;
-  if (!Array.isArray(value.services)) throw new Error(`${path} holds no results of bench:media`);
-  return value as MediaResults;
+const file = rootPath('bench/results/media.json');
+
+export function readMedia(): MediaResults {
+  return JSON.parse(readFileSync(file, 'utf8')) as MediaResults;
 }
 
-export function writeMedia(path: string, results: MediaResults): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(results, undefined, 1)}\n`);
+export function writeMedia(results: MediaResults): void {
+  writeFileSync(file, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-export function mediaTable({ services }: MediaResults): string {
+/** The figures of a run; undefined: it did not measure that suite. */
+export function mediaOf({ date, command, machine, suites }: Results): MediaResults | undefined {
+  const suite = suites.find(({ name }) => name === media.name);
+  if (suite === undefined) return undefined;
+  const tenths = (id: string, name: string, metric: string): number => {
+    const found = suite.series.find(
+      (one) => one.subject === id && one.case === name && one.metric === metric,
+    );
+    return Number(median(found?.samples ?? []).toFixed(1));
+  };
+  return {
+    date,
+    command,
+    rounds: suite.series[0]?.samples.length ?? 0,
+    machine,
+    services: suite.subjects.map(({ id, label }) => ({
+      name: label,
+      aloneP99: tenths(id, alone, 'light p99'),
+      p50: tenths(id, beside, 'light p50'),
+      p99: tenths(id, beside, 'light p99'),
+      thumbnailsPerSecond: tenths(id, beside, 'heavy'),
+    })),
+  };
+}
+
+/** Writes the charts, and the table and the picture of the pages. */
+export async function publishMedia(results: MediaResults): Promise<void> {
+  await writeMediaCharts(results, rootPath('bench/results'));
+  const sections = {
+    'README.md': mediaPicture(results, './bench/results'),
+    'docs/benchmark.md': mediaSection(results),
+  };
+  for (const [page, section] of Object.entries(sections)) {
+    const path = rootPath(page);
+    writeFileSync(path, withSection(readFileSync(path, 'utf8'), section));
+  }
+}
+
+function mediaTable({ services }: MediaResults): string {
   const rows = services.map(({ name, aloneP99, p50, p99, thumbnailsPerSecond }) => {
     const columns = [ms(aloneP99), ms(p50), ms(p99), thumbnailsPerSecond.toFixed(1)];
     return `| ${name} | ${columns.join(' | ')} |`;
@@ -72,14 +115,17 @@ export function mediaPicture({ services }: MediaResults, folder: string): string
   ].join('\n');
 }
 
-/** Puts a section between `<!-- media:start -->` and `<!-- media:end -->` of a page. @throws Error if the page has no such markers */
-export function writeSection(path: string, section: string): void {
-  const page = readFileSync(path, 'utf8');
+/**
+ * Puts a section between `<!-- media:start -->` and `<!-- media:end -->` of a page.
+ *
+ * @throws Error if the page has no such markers
+ */
+export function withSection(page: string, section: string): string {
   const [start, end] = ['<!-- media:start -->', '<!-- media:end -->'];
   const from = page.indexOf(start);
   const to = page.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`${path} lacks ${start} and ${end}`);
-  writeFileSync(path, `${page.slice(0, from + start.length)}\n\n${section}\n\n${page.slice(to)}`);
+  if (from === -1 || to < from) throw new Error(`a page lacks ${start} and ${end}`);
+  return `${page.slice(0, from + start.length)}\n\n${section}\n\n${page.slice(to)}`;
 }
 
 export async function writeMediaCharts(results: MediaResults, folder: string): Promise<void> {

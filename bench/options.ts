@@ -11,6 +11,10 @@ export interface Options {
   readonly full: boolean;
   /** The folder of the results, in place of bench/results. */
   readonly results: string | undefined;
+  /** Two results files to compare, instead of a run. */
+  readonly compare: readonly [old: string, new: string] | undefined;
+  /** Nothing is measured: the picture of the complete service is drawn again. */
+  readonly draw: boolean;
 }
 
 /** @param suites the names of all suites */
@@ -21,15 +25,21 @@ export function helpOf(suites: readonly string[]): string {
   --against fastify,jayson   rivals; ours and the floors always run
   --duration 5               seconds of one measurement
   --rounds 7                 rounds, in place of each suite's own
-  --full                     longer measurements, more cases, the siege, the soak (npm run bench:full)
+  --full                     longer measurements, more cases, the soak
   --results folder           where the results go
+
+Without measuring:
+
+  --compare OLD.json NEW.json   prints what changed; exits with 1 if Tandem got worse
+  --draw                        the picture and the table of the suite media, from bench/results/media.json
 `;
 }
 
 /** @throws Error, one line, for an unknown or invalid option */
 export function parseOptions(args: readonly string[]): Options | 'help' {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       only: { type: 'string' },
       against: { type: 'string' },
@@ -37,10 +47,17 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
       rounds: { type: 'string' },
       results: { type: 'string' },
       full: { type: 'boolean' },
+      compare: { type: 'boolean' },
+      draw: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
   });
   if (values.help === true) return 'help';
+  const [old, now, ...more] = positionals;
+  const isPair = old !== undefined && now !== undefined && more.length === 0;
+  if (values.compare === true ? !isPair : positionals.length > 0) {
+    throw new Error('files are for --compare OLD.json NEW.json, which takes two');
+  }
   const rounds = number('rounds', values.rounds);
   if (rounds !== undefined && !Number.isInteger(rounds)) {
     throw new Error(`--rounds is a whole number, not ${values.rounds}`);
@@ -52,12 +69,14 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     rounds,
     full: values.full ?? false,
     results: values.results,
+    compare: isPair ? [old, now] : undefined,
+    draw: values.draw ?? false,
   };
 }
 
-/** Whether a run measures everything, so that its results may be published as the project's. */
-export function isWhole({ only, against, duration, rounds }: Options): boolean {
-  return only.length + against.length === 0 && duration === undefined && rounds === undefined;
+/** Whether a run measures its suites as usual, so that its figures may be published as the project's. */
+export function isUsual({ against, duration, rounds, results }: Options): boolean {
+  return against.length === 0 && [duration, rounds, results].every((one) => one === undefined);
 }
 
 /** @throws Error for a name that is not known */

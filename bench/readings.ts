@@ -33,10 +33,6 @@ export function megabytes(metric: string, tool: string, bytes: number): Reading 
   return { metric, unit: 'MB', better: 'lower', tool, value: bytes / 1024 ** 2 };
 }
 
-export function bytes(metric: string, tool: string, value: number): Reading {
-  return { metric, unit: 'B', better: 'lower', tool, value };
-}
-
 /** The metric of one stretch of time; `secondsAt` reads it back. */
 export function metricAt(seconds: number): string {
   return `at ${Number(seconds.toFixed(2))} s`;

@@ -44,13 +44,6 @@ function pairs(
   return a.map((x, round) => of(x, b[round]!));
 }
 
-/** The b of y = a * x^b, by least squares on logarithms. */
-export function exponent(points: readonly (readonly [x: number, y: number])[]): number {
-  const usable = points.filter(([x, y]) => x > 0 && y > 0);
-  if (usable.length < 2) return Number.NaN;
-  return slope(usable.map(([x, y]) => [Math.log(x), Math.log(y)]));
-}
-
 /** The slope of y over x, by least squares. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   return fit(points).slope;

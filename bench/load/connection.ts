@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import type { Target } from './request.ts';
 import { type HttpResponse, readResponse } from './response.ts';
 
 /** A connection is not used after so long: servers close idle ones, node:http after 5 s by default. */
@@ -39,28 +40,27 @@ export class Connection {
     return this.#socket.writable && performance.now() - this.#usedAt < freshMs;
   }
 
-  get(path: string): Promise<HttpResponse> {
-    return this.#ask(() => this.#socket.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`));
+  post(path: string, body: string | Uint8Array): Promise<HttpResponse> {
+    return this.send({ path }, body);
   }
 
-  post(path: string, body: string | Uint8Array): Promise<HttpResponse> {
-    return this.#ask(() => {
-      const length = Buffer.byteLength(body);
-      const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+  /** @param body empty for a GET */
+  send({ path, method, token }: Target, body: string | Uint8Array): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      this.#usedAt = performance.now();
+      this.#settle = { resolve, reject };
+      const lines = [`${method ?? 'POST'} ${path} HTTP/1.1`, 'host: 127.0.0.1'];
+      if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
+      if (method !== 'GET') {
+        lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`);
+      }
+      const head = `${lines.join('\r\n')}\r\n\r\n`;
       if (typeof body === 'string') {
         this.#socket.write(head + body);
       } else {
         this.#socket.write(head);
         this.#socket.write(body);
       }
-    });
-  }
-
-  #ask(write: () => void): Promise<HttpResponse> {
-    return new Promise((resolve, reject) => {
-      this.#usedAt = performance.now();
-      this.#settle = { resolve, reject };
-      write();
     });
   }
 

@@ -141,7 +141,7 @@ async function runClosed(
       const index = n % goal.exchanges.length;
       const sentAt = performance.now();
       const body = goal.exchanges[index]?.body ?? '';
-      counter.count(goal, index, sentAt, await connection.post(goal.path, body));
+      counter.count(goal, index, sentAt, await connection.send(goal, body));
     }
     connection.close();
   });
@@ -203,7 +203,7 @@ async function runPaced(
     const index = n % goal.exchanges.length;
     // The clock starts when the request is sent: the time to connect is not the server's.
     const sentAt = performance.now();
-    const response = await connection.post(goal.path, goal.exchanges[index]?.body ?? '');
+    const response = await connection.send(goal, goal.exchanges[index]?.body ?? '');
     counter.count(goal, index, sentAt, response);
     idle.push(connection);
   };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Connection } from './connection.ts';
 import type { Goal } from './request.ts';
 
-/** A request, its body or the query of a GET, and the value of its right reply. The value, since rivals order and space the members in their own ways. */
+/** The body of a request, and the value of its right reply. The value, since rivals order and space the members in their own ways. */
 export interface Question {
   readonly body: string;
   readonly expected: unknown;
@@ -13,16 +13,13 @@ export async function probe(
   port: number,
   path: string,
   questions: readonly Question[],
-  method?: 'GET',
 ): Promise<Goal> {
   const connection = await Connection.open(port);
   try {
     const sizes = new Set<number>();
     const exchanges = [];
     for (const { body, expected } of questions) {
-      const response = await (method === 'GET'
-        ? connection.get(`${path}?${body}`)
-        : connection.post(path, body));
+      const response = await connection.post(path, body);
       if (response.status !== 200 || !isDeepStrictEqual(JSON.parse(response.body), expected)) {
         const wanted = JSON.stringify(expected);
         throw new Error(`${body} gave ${response.status} ${response.body} and not ${wanted}`);
@@ -32,7 +29,7 @@ export async function probe(
     }
     const [responseBytes = 0] = sizes;
     if (sizes.size !== 1) throw new Error(`replies of ${[...sizes].join(' and ')} bytes`);
-    return { port, path, exchanges, responseBytes, ...(method && { method }) };
+    return { port, path, exchanges, responseBytes };
   } finally {
     connection.close();
   }

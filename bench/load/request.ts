@@ -5,12 +5,18 @@ export interface Exchange {
   readonly reply: string;
 }
 
-/** Where load is sent to, and which requests. */
-export interface Goal {
-  readonly port: number;
+/** What is asked of a server. */
+export interface Target {
   readonly path: string;
-  /** The query is the body of an exchange then. */
+  /** The default is POST. */
   readonly method?: 'GET';
+  /** Of the caller. */
+  readonly token?: string;
+}
+
+/** Where load is sent to, and which requests. */
+export interface Goal extends Target {
+  readonly port: number;
   readonly exchanges: readonly Exchange[];
   /** Bytes of one whole response with its head. All exchanges of a goal have responses of this size. */
   readonly responseBytes: number;

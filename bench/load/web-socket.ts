@@ -23,19 +23,19 @@ export function upgradeRequest(path: string): string {
 /** A WebSocket that counts messages. It looks at their lengths only, and so takes little of the cores it shares. */
 export class WebSocketLoad {
   readonly #socket: Socket;
-  readonly #onMessages: (count: number, last: Buffer) => void;
+  readonly #onMessages: (count: number) => void;
   #received: Buffer | undefined;
 
-  private constructor(socket: Socket, onMessages: (count: number, last: Buffer) => void) {
+  private constructor(socket: Socket, onMessages: (count: number) => void) {
     this.#socket = socket;
     this.#onMessages = onMessages;
   }
 
-  /** @param onMessages told how many have come together, and the payload of the last */
+  /** @param onMessages told how many have come together */
   static open(
     port: number,
     path: string,
-    onMessages: (count: number, last: Buffer) => void,
+    onMessages: (count: number) => void,
   ): Promise<WebSocketLoad> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -68,18 +68,16 @@ export class WebSocketLoad {
     const all = this.#received === undefined ? chunk : Buffer.concat([this.#received, chunk]);
     let at = 0;
     let count = 0;
-    let last = all.subarray(0, 0);
     while (at + 4 <= all.length) {
       const short = all.readUInt8(at + 1);
       if (short === 127) throw new Error('the load reads short messages only');
       const start = at + (short === 126 ? 4 : 2);
       const end = start + (short === 126 ? all.readUInt16BE(at + 2) : short);
       if (end > all.length) break;
-      last = all.subarray(start, end);
       at = end;
       count++;
     }
     this.#received = at === all.length ? undefined : all.subarray(at);
-    if (count > 0) this.#onMessages(count, last);
+    if (count > 0) this.#onMessages(count);
   }
 }

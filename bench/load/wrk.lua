@@ -1,5 +1,5 @@
--- wrk -s wrk.lua <url> -- <file> GET|POST [check]
--- The file holds pairs of lines: a body, or the query of a GET, and the right reply to it. With `check` every reply is compared, which
+-- wrk -s wrk.lua <url> -- <file> [check]
+-- The file holds pairs of lines: a body, and the right reply to it. With `check` every reply is compared, which
 -- costs wrk a third of its speed. Without it, the harness checks only the count of bytes and the statuses.
 
 local requests, replies, at, threads = {}, {}, 0, {}
@@ -10,20 +10,18 @@ function setup(thread)
 end
 
 function init(args)
-  local reads = args[2] == "GET"
-  if not reads then wrk.headers["content-type"] = "application/json" end
+  wrk.headers["content-type"] = "application/json"
   local body
   for line in io.lines(args[1]) do
     if body then
-      requests[#requests + 1] = reads and wrk.format("GET", wrk.path .. "?" .. body)
-        or wrk.format("POST", nil, nil, body)
+      requests[#requests + 1] = wrk.format("POST", nil, nil, body)
       replies[line] = true
       body = nil
     else
       body = line
     end
   end
-  if args[3] == "check" then
+  if args[2] == "check" then
     response = function(status, _, reply)
       if status ~= 200 or not replies[reply] then wrong = wrong + 1 end
     end

@@ -32,11 +32,7 @@ export class Wrk {
   async run(goal: Goal, connections: number, seconds: number, check: boolean): Promise<LoadResult> {
     const data = join(this.#folder, 'exchanges');
     writeFileSync(data, goal.exchanges.map(({ body, reply }) => `${body}\n${reply}\n`).join(''));
-    const summary = await this.#spawn(goal, connections, seconds, [
-      data,
-      goal.method ?? 'POST',
-      check ? 'check' : '',
-    ]);
+    const summary = await this.#spawn(goal, connections, seconds, [data, check ? 'check' : '']);
     assertRight(summary, goal, connections);
     return {
       tool: 'wrk',

@@ -18,16 +18,6 @@ router.rpc(
   ({ text }) => text.length,
 );
 
-router.rpc(
-  { name: 'large', params: Type.Object({ bytes: Type.Integer() }), placement: 'inline' },
-  ({ bytes }) => 'x'.repeat(bytes),
-);
-
-/** Values without end, each as small as the result of a small call. */
-router.rpc({ name: 'numbers', yields: Type.Number() }, function* () {
-  for (let i = 0; ; i++) yield i;
-});
-
 /** Values without end, large enough that a reader who stands still is soon behind. */
 router.rpc({ name: 'blocks', yields: Type.String() }, function* () {
   for (let i = 0; ; i++) yield String(i).padStart(10_000);

@@ -1,21 +1,15 @@
 import type { Suite } from '../suite.ts';
 import { batches } from './batches.ts';
-import { bytesSuite } from './bytes.ts';
 import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
-import { growth } from './growth.ts';
 import { hop } from './hop.ts';
 import { http } from './http.ts';
 import { isolation } from './isolation.ts';
 import { limits } from './limits.ts';
-import { mcp } from './mcp.ts';
+import { media } from './media.ts';
 import { micro } from './micro.ts';
 import { mixture } from './mixture.ts';
-import { packageSuite } from './package.ts';
-import { scaling } from './scaling.ts';
-import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
-import { sockets } from './sockets.ts';
 import { stalls } from './stalls.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
@@ -33,14 +27,8 @@ export const suites: readonly Suite[] = [
   limits,
   stalls,
   streams,
-  sockets,
   cluster,
-  mcp,
-  bytesSuite,
-  scaling,
-  growth,
   start,
-  packageSuite,
-  siege,
+  media,
   soakSuite,
 ];

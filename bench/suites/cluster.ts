@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findNatsServer, NatsServer } from '../../test/nats/nats-server.ts';
+import type { PostsJob } from '../load/posts-process.ts';
 import { probe } from '../load/probe.ts';
-import type { SocketsJob } from '../load/sockets-process.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import { cpuMicroseconds } from '../process/cpu-time.ts';
 import { microseconds, milliseconds, type Reading, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
@@ -99,7 +99,7 @@ class ClusterSession implements Session {
       ['gateway', await Child.start('subjects/cluster/gateway-process', { args: gatewayArgs })],
       ['direct', await Child.start('subjects/http/tandem', { args: ['1'] })],
     ]);
-    const load = await Child.start('load/sockets-process');
+    const load = await Child.start('load/posts-process');
     return new ClusterSession(server, members, callers, httpServers, load);
   }
 
@@ -140,7 +140,7 @@ class ClusterSession implements Session {
     const server = this.#httpServers.get(id) as Child;
     const { path, questions } = addCalls('json-rpc', 'add');
     const goal = await probe(server.ready as number, path, questions);
-    const job: SocketsJob = { goal, connections: 64, depth: 1 };
+    const job: PostsJob = { goal, connections: 64 };
     await this.#load.call('posts', job);
     await pause(warmUpMs);
     const own = await server.usage();
@@ -163,15 +163,8 @@ class ClusterSession implements Session {
   /** Of the member and of the server of NATS. */
   async #othersCpuUs(): Promise<number> {
     const { cpuUs } = await this.#member.usage();
-    return cpuUs + cpuOf(this.#server.pid);
+    return cpuUs + cpuMicroseconds(`/proc/${this.#server.pid}/stat`);
   }
-}
-
-/** CPU time of a process, microseconds, to 10 ms: Linux tells no more of others. */
-function cpuOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 async function measureSlow(caller: Child, seconds: number): Promise<readonly Reading[]> {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { buildPackage } from '../built-package.ts';
+import { run } from '../../scripts/run.ts';
 import type { Options } from '../options.ts';
 import type { Reading } from '../readings.ts';
 import { megabytes, milliseconds } from '../readings.ts';
@@ -115,7 +115,7 @@ async function measure(id: string): Promise<Reading[]> {
 }
 
 async function open(): Promise<Session> {
-  buildPackage();
+  await run('npm', ['run', 'build'], { cwd: rootPath() });
   return { measure, close: async () => {} };
 }
 

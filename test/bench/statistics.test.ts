@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exponent, median, noise, quantile, ratios, slope } from '../../bench/statistics.ts';
+import { median, noise, quantile, ratios, slope } from '../../bench/statistics.ts';
 
 describe('the statistics of the benchmark', () => {
   it('take the middle value, or what lies between the two', () => {
@@ -22,14 +22,6 @@ describe('the statistics of the benchmark', () => {
   it('call half of the range noise, relative to the median', () => {
     assert.equal(noise([90, 100, 110]), 0.1);
     assert.equal(noise([100]), 0);
-  });
-
-  it('fit the exponent of a power', () => {
-    const of = (power: number): number =>
-      exponent([10, 100, 1000].map((n) => [n, 3 * n ** power] as const));
-    assert.ok(Math.abs(of(1) - 1) < 1e-9);
-    assert.ok(Math.abs(of(2) - 2) < 1e-9);
-    assert.ok(Number.isNaN(exponent([[1, 0]])));
   });
 
   it('fit a slope', () => {

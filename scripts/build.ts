@@ -1,13 +1,21 @@
-/** `npm run build [-- client]`: writes what is published beside the sources, of the package or of the client's. */
+/**
+ * `npm run build [-- client | console [FOLDER]]`: writes what is published beside the sources: of the package, of the client's
+ * package, or of the page of the console alone.
+ */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '../src/core/base/message-of.ts';
+import { fail } from './arguments.ts';
 import { buildClient, buildPackage } from './bundle.ts';
+import { buildConsole } from './console.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const [what, folder = join(root, 'dist/console')] = process.argv.slice(2);
 try {
-  if (process.argv[2] === 'client') await buildClient(root, join(root, 'packages/client'));
-  else await buildPackage(root, join(root, 'dist'));
+  if (what === 'client') await buildClient(root, join(root, 'packages/client'));
+  else if (what === 'console') await buildConsole(root, folder);
+  else if (what === undefined) await buildPackage(root, join(root, 'dist'));
+  else fail(`${what}: nothing is built by that name; there are client and console`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  fail(messageOf(error));
 }

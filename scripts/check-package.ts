@@ -1,44 +1,27 @@
-/**
- * `npm run check:package`: packs the packages into temporary folders and checks the tarballs, which are what a consumer
- * gets: publint checks package.json, attw the types.
- */
-import { spawnSync } from 'node:child_process';
+/** A part of `npm run check`: packs the packages and checks the tarballs, which are what a consumer gets: publint checks package.json, attw the types. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
+import { fail } from './arguments.ts';
+import { run } from './run.ts';
 
-process.chdir(fileURLToPath(new URL('..', import.meta.url)));
-
-/** Runs one command line. @throws Error if it does not exit with 0 */
-function run(command: string, args: string[]): void {
-  const line = [command, ...args].join(' ');
-  console.log(`$ ${line}`);
-  // npm and the tools of node_modules/.bin are .cmd files on Windows: they need the shell.
-  const { status, error } = spawnSync(command, args, {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    shell: process.platform === 'win32',
-  });
-  if (error) throw error;
-  if (status !== 0) throw new Error(`failed (exit code ${status}): ${line}`);
-}
-
+const cwd = fileURLToPath(new URL('..', import.meta.url));
+const bin = join(cwd, 'node_modules/.bin');
+const create = './packages/create';
 const folder = mkdtempSync(join(tmpdir(), 'tandem-rpc-pack-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 try {
-  for (const of of [[], ['--workspace', 'tandem-rpc-client'], ['./packages/create']]) {
+  for (const of of [[], ['--workspace', 'tandem-rpc-client'], [create]]) {
     const to = mkdtempSync(join(folder, 'of-'));
-    run('npm', ['pack', '--silent', ...of, '--pack-destination', to]);
-    const tarball = readdirSync(to).find((name) => name.endsWith('.tgz'));
-    if (tarball === undefined) throw new Error(`npm pack wrote no tarball into ${to}`);
-    run('publint', ['run', join(to, tarball), '--strict']);
+    await run('npm', ['pack', '--silent', ...of, '--pack-destination', to], { cwd });
+    const tarball = join(to, readdirSync(to)[0] ?? '');
+    await run(join(bin, 'publint'), ['run', tarball, '--strict'], { cwd });
     // A command, without types.
-    if (of[0] !== './packages/create')
-      run('attw', [join(to, tarball), '--profile', 'esm-only', '--no-emoji']);
+    if (of[0] === create) continue;
+    await run(join(bin, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], { cwd });
   }
 } catch (error) {
-  console.error(messageOf(error));
-  process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  fail(messageOf(error));
 }

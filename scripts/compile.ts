@@ -17,7 +17,7 @@ import { build } from 'esbuild';
 import { prefixOf, removeForgotten } from './forgotten-copies.ts';
 import { joinModules } from './join-modules.ts';
 import { keptConsole } from './kept-console.ts';
-import { runNode } from './run-node.ts';
+import { run } from './run.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
@@ -92,7 +92,7 @@ async function compile(root: string, copy: string, sourceMap: boolean): Promise<
     }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await runNode('tsc', [tsc, '-p', config], root);
+  await run(process.execPath, [tsc, '-p', config], { cwd: root });
 }
 
 /** What this repository imports of TypeBox. */

@@ -4,15 +4,13 @@
  * seconds that it took; how many threads and processes it started.
  */
 import { subscribe } from 'node:diagnostics_channel';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
+import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 
-/** CPU seconds from /proc/self/stat: utime, stime, cutime and cstime behind the name, in ticks of 10 ms. */
 function cpuSeconds(): number {
   try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+    return cpuMicroseconds('/proc/self/stat', true) / 1e6;
   } catch {
     // Without /proc, the processes that were waited for do not count.
     const { user, system } = process.cpuUsage();

@@ -1,5 +1,5 @@
 /**
- * Before `npm start` and `npm run dev`: builds the page of the console where these sources have none yet. Where that can't
+ * Before `npm start`: builds the page of the console where these sources have none yet. Where that can't
  * be, the service starts without it.
  */
 import { cpSync, rmSync } from 'node:fs';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runNode } from './run-node.ts';
+import { run } from './run.ts';
 
 /** What the page is made of. */
 const folders = ['console', 'src/client'];
@@ -45,8 +45,8 @@ export async function keptConsole(
 
 async function build(root: string, built: string): Promise<void> {
   const own = `${built}-${process.pid}`;
-  const args = ['--import', 'tsx', 'scripts/build-console.ts', own];
-  await runNode('the console', args, root);
+  const args = ['--import', 'tsx', 'scripts/build.ts', 'console', own];
+  await run(process.execPath, args, { cwd: root });
   try {
     renameSync(own, built);
   } catch {

@@ -1,64 +1,140 @@
 /**
- * `npm run measure:base`: compares this checkout with the base of the current rebuilding, or records the base. The base's commit
- * stands in scripts/base-line.json and nowhere else. Linux only.
+ * `npm run measure:base`: compares this checkout with the base of the current rebuilding. The base's commit stands in
+ * scripts/base-line.json and nowhere else. Linux only.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
+import autocannon from 'autocannon';
+import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 import { median, ratios } from '../bench/statistics.ts';
 import { readArguments, readCount } from './arguments.ts';
-import { type CpuCost, MeasuredServer, type Place, type Transport } from './measured-server.ts';
-import { npm, run } from './release/run.ts';
+import { run } from './run.ts';
 
 const usage = `npm run measure:base -- [options]
 
 Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.
 
   --pairs 10          pairs of fresh servers for each case
-  --requests 40000    requests of each measurement
-  --record 3          records the base instead, so many times, in scripts/base-line.json
-  --ci                with --record: the seconds of .ci/run too`;
+  --requests 40000    requests of each measurement`;
 
 const options = readArguments(usage, {
   pairs: { type: 'string', default: '10' },
   requests: { type: 'string', default: '40000' },
-  record: { type: 'string' },
-  ci: { type: 'boolean', default: false },
 });
 const pairs = readCount('pairs', options.pairs, 2);
 const requests = readCount('requests', options.requests, 1000);
 
 const root = join(import.meta.dirname, '..');
-const recordFile = join(import.meta.dirname, 'base-line.json');
-
-interface BaseLine {
-  readonly commit: string;
-  /** One entry for each recording. */
-  readonly recorded: readonly object[];
-}
-const baseLine = JSON.parse(readFileSync(recordFile, 'utf8')) as BaseLine;
+const { commit } = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'base-line.json'), 'utf8'),
+) as { readonly commit: string };
 
 /** A checkout of the base's commit, with its packages. It stays for the next time. */
-function baseCheckout(): string {
-  const folder = join(homedir(), '.cache/tandem-base', baseLine.commit);
+async function baseCheckout(): Promise<string> {
+  const folder = join(homedir(), '.cache/tandem-base', commit);
   if (!existsSync(join(folder, 'node_modules'))) {
     mkdirSync(folder, { recursive: true });
-    if (!existsSync(join(folder, '.git'))) run('git', ['clone', '-q', root, folder], { cwd: root });
-    run('git', ['checkout', '-q', baseLine.commit], { cwd: folder });
-    npm(['ci'], { cwd: folder });
+    if (!existsSync(join(folder, '.git'))) {
+      await run('git', ['clone', '-q', root, folder], { cwd: root });
+    }
+    await run('git', ['checkout', '-q', commit], { cwd: folder });
+    await run('npm', ['ci'], { cwd: folder });
   }
   return folder;
 }
 
-const cases: readonly (readonly [Transport, Place])[] = [
-  ['uws', 'inline'],
-  ['uws', 'pooled'],
-  ['node', 'inline'],
-  ['node', 'pooled'],
-];
+type Transport = 'uws' | 'node';
+type Place = 'inline' | 'pooled';
+
+/** CPU microseconds of one request. */
+interface CpuCost {
+  readonly all: number;
+  readonly mainThread: number;
+}
+
+/** One `tandem serve` with one worker, and everything else by default. */
+class MeasuredServer {
+  readonly #url: string;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child;
+    this.#url = url;
+  }
+
+  static async start(checkout: string, transport: Transport): Promise<MeasuredServer> {
+    const module = join(checkout, '.build/measured-procedures.mjs');
+    mkdirSync(join(checkout, '.build'), { recursive: true });
+    cpSync(join(import.meta.dirname, 'measured-procedures.mjs'), module);
+    const main = join(checkout, 'dist/src/cli/main.js');
+    const args = [main, 'serve', module, '--port', '0', '--transport', transport, '--workers', '1'];
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, NODE_ENV: 'production' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const url = await new Promise<string>((resolve, reject) => {
+      let log = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        log += text;
+        const found = / listens on (\S+\/rpc)/.exec(log)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+      child.once('exit', () => reject(new Error(`${checkout}: no server: ${log}`)));
+    });
+    const server = new MeasuredServer(child, url);
+    for (;;) {
+      const response = await fetch(new URL('/readyz', url));
+      await response.arrayBuffer();
+      if (response.ok) return server;
+      await wait(100);
+    }
+  }
+
+  /** Sends requests over 64 connections and counts CPU time of the server processes. */
+  async cpuCost(place: Place, amount: number): Promise<CpuCost> {
+    // The supervisor's own time does not count.
+    const [, ...pids] = this.#pids;
+    const read = (): [number, number] => [
+      pids.reduce((sum, pid) => sum + cpuMicroseconds(`/proc/${pid}/stat`), 0),
+      pids.reduce((sum, pid) => sum + cpuMicroseconds(`/proc/${pid}/task/${pid}/stat`), 0),
+    ];
+    const [all, main] = read();
+    const {
+      non2xx,
+      errors,
+      '2xx': answered,
+    } = await autocannon({
+      url: this.#url,
+      connections: 64,
+      amount,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', method: place, params: { a: 1, b: 2 }, id: 1 }),
+    });
+    if (non2xx + errors > 0) throw new Error(`${non2xx + errors} of ${amount} requests failed`);
+    const [allAfter, mainAfter] = read();
+    return { all: (allAfter - all) / answered, mainThread: (mainAfter - main) / answered };
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await once(this.#child, 'exit');
+  }
+
+  /** Of the supervisor and, after it, of the server process. */
+  get #pids(): number[] {
+    const found = [Number(this.#child.pid)];
+    for (const pid of found) {
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+      found.push(...children.split(' ').filter(Boolean).map(Number));
+    }
+    return found;
+  }
+}
 
 /** A fresh process is optimised anew, so each measurement has its own. */
 async function costOf(checkout: string, transport: Transport, place: Place): Promise<CpuCost> {
@@ -88,90 +164,34 @@ function meanAndUpperBound(values: readonly number[]): { mean: number; upper: nu
   return { mean: Math.exp(mean), upper: Math.exp(mean + t * error) };
 }
 
-async function compareWithBase(): Promise<void> {
-  const base = baseCheckout();
-  for (const checkout of [base, root]) npm(['run', 'build'], { cwd: checkout });
-  console.log(
-    `${pairs} pairs of ${requests} requests against ${baseLine.commit}, load ${loadavg()[0]?.toFixed(2)}`,
-  );
-  console.log(
-    '| server | place | base, us | now, us | now / base | upper 95% bound | main thread |',
-  );
-  console.log('|---|---|--:|--:|--:|--:|--:|');
-  for (const [transport, place] of cases) {
-    const before: CpuCost[] = [];
-    const after: CpuCost[] = [];
-    for (let pair = 0; pair < pairs; pair++) {
-      const both = [
-        async () => before.push(await costOf(base, transport, place)),
-        async () => after.push(await costOf(root, transport, place)),
-      ];
-      // The first of a pair changes, so that what warms the machine favours neither.
-      for (const measure of pair % 2 === 0 ? both : both.reverse()) await measure();
-    }
-    const all = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.all);
-    const main = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.mainThread);
-    const { mean, upper } = meanAndUpperBound(ratios(all(after), all(before)));
-    const ofMain = meanAndUpperBound(ratios(main(after), main(before)));
-    const cells = [median(all(before)).toFixed(1), median(all(after)).toFixed(1)];
-    cells.push(mean.toFixed(3), upper.toFixed(3), ofMain.mean.toFixed(3));
-    console.log(`| ${transport} | ${place} | ${cells.join(' | ')} |`);
+const cases: readonly (readonly [Transport, Place])[] = [
+  ['uws', 'inline'],
+  ['uws', 'pooled'],
+  ['node', 'inline'],
+  ['node', 'pooled'],
+];
+const base = await baseCheckout();
+for (const checkout of [base, root]) await run('npm', ['run', 'build'], { cwd: checkout });
+const load = loadavg()[0]?.toFixed(2);
+console.log(`${pairs} pairs of ${requests} requests against ${commit}, load ${load}`);
+console.log('| server | place | base, us | now, us | now / base | upper 95% bound | main thread |');
+console.log('|---|---|--:|--:|--:|--:|--:|');
+for (const [transport, place] of cases) {
+  const before: CpuCost[] = [];
+  const after: CpuCost[] = [];
+  for (let pair = 0; pair < pairs; pair++) {
+    const both = [
+      async () => before.push(await costOf(base, transport, place)),
+      async () => after.push(await costOf(root, transport, place)),
+    ];
+    // The first of a pair changes, so that what warms the machine favours neither.
+    for (const measure of pair % 2 === 0 ? both : both.reverse()) await measure();
   }
+  const all = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.all);
+  const main = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.mainThread);
+  const { mean, upper } = meanAndUpperBound(ratios(all(after), all(before)));
+  const ofMain = meanAndUpperBound(ratios(main(after), main(before)));
+  const cells = [median(all(before)).toFixed(1), median(all(after)).toFixed(1)];
+  cells.push(mean.toFixed(3), upper.toFixed(3), ofMain.mean.toFixed(3));
+  console.log(`| ${transport} | ${place} | ${cells.join(' | ')} |`);
 }
-
-function secondsOf(command: string, args: readonly string[], cwd: string): number {
-  const start = performance.now();
-  const { status } = spawnSync(command, args, { cwd, stdio: 'ignore' });
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: exit code ${status}`);
-  return Math.round((performance.now() - start) / 100) / 10;
-}
-
-/** Rows of the table that measure-size.ts prints, as numbers by name. */
-function sizesOf(checkout: string): Record<string, number> {
-  const table = execFileSync(
-    process.execPath,
-    ['--import', 'tsx', join(import.meta.dirname, 'measure-size.ts'), '--root', checkout],
-    { cwd: checkout, encoding: 'utf8' },
-  );
-  const rows = table.matchAll(/^\| ([^|]+) \| ([\d,]+)%? \|$/gm);
-  return Object.fromEntries(
-    Array.from(rows, ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))]),
-  );
-}
-
-async function recordBase(times: number): Promise<void> {
-  const base = baseCheckout();
-  npm(['run', 'build'], { cwd: base });
-  const tablePath = pathToFileURL(join(base, 'src/core/config/table.ts')).href;
-  const { table } = (await import(tablePath)) as { table: object };
-  const sizes = sizesOf(base);
-  for (let time = 0; time < times; time++) {
-    const cpuMicroseconds: Record<string, CpuCost> = {};
-    for (const [transport, place] of cases) {
-      cpuMicroseconds[`${transport} ${place}`] = await costOf(base, transport, place);
-    }
-    const server = await MeasuredServer.start(base, 'uws');
-    // What was needed for the start alone is given back first.
-    await wait(5000);
-    const [supervisorKb, serverKb] = server.memoryKb;
-    await server.stop();
-    const entry = {
-      date: new Date().toISOString(),
-      load: loadavg()[0],
-      node: process.version,
-      cpuMicroseconds,
-      memoryKb: { supervisor: supervisorKb, server: serverKb },
-      npmTestSeconds: secondsOf('npm', ['test'], base),
-      ...(options.ci ? { ciSeconds: secondsOf('bash', ['.ci/run'], base) } : {}),
-      options: Object.keys(table).length,
-      sizes,
-    };
-    const { commit, recorded } = JSON.parse(readFileSync(recordFile, 'utf8')) as BaseLine;
-    const text = JSON.stringify({ commit, recorded: [...recorded, entry] }, undefined, 2);
-    writeFileSync(recordFile, `${text}\n`);
-    console.log(JSON.stringify(entry));
-  }
-}
-
-if (options.record === undefined) await compareWithBase();
-else await recordBase(readCount('record', options.record, 1));

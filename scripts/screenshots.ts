@@ -1,5 +1,5 @@
 /**
- * `npm run docs:screenshots`: pictures of the console for docs/console.md, seven views in light and in dark
+ * `npm run docs -- --screenshots [VIEW...]`: pictures of the console for docs/console.md, seven views in light and in dark
  * colours, into docs/console. They show a service under load: the shop of the console's tests.
  */
 import { mkdirSync } from 'node:fs';
@@ -160,7 +160,7 @@ async function shoot(browser: Browser, url: string, view: View, scheme: 'light' 
 }
 
 mkdirSync(folder, { recursive: true });
-const wanted = process.argv.slice(2);
+const wanted = process.argv.slice(3);
 const common = {
   modules: [shop],
   workers: 2,
@@ -190,7 +190,7 @@ try {
   for (const view of views) {
     if (wanted.length > 0 && !wanted.includes(view.name)) continue;
     const url = view.name === 'refused' ? urls.guarded : urls.open;
-    if (url === undefined) throw new Error('the console is not built: npm run build:console');
+    if (url === undefined) throw new Error('the console could not be built');
     // A process takes one profile at a time.
     if (view.name === 'profile') {
       await shoot(browser, url, view, 'light');

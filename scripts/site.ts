@@ -1,60 +1,67 @@
 /**
- * `npm run docs:site`: builds the site of docs/site/dist from the pages of the repository, by VitePress, which is installed
- * in docs/site, and checks it: VitePress fails at a link to a page that is not there, this script looks for headings and files that links name, and a
- * browser for what does not fit a phone and for what axe finds.
+ * `npm run docs:site`: builds the site in docs/site/dist from the pages of the repository, by VitePress, which fails at a link to a
+ * page that is not there. The reference of the API is made before, by TypeDoc, in docs/reference/api. Both are installed in docs/site:
+ * TypeDoc needs TypeScript 5, and they take 150 MB that no test needs.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { findFaults } from './site-checks.ts';
-import { installSite, site } from './site-packages.ts';
-import { readSite, writePages, writeTexts } from './site-pages.ts';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeTypes } from './bundle.ts';
 
-const dist = join(site, 'dist');
+const root = fileURLToPath(new URL('..', import.meta.url));
+const site = join(root, 'docs/site');
+const bin = join(site, 'node_modules/.bin');
 
-function build(): void {
-  const vitepress = join(site, 'node_modules/vitepress/bin/vitepress.js');
-  const { status } = spawnSync(process.execPath, [vitepress, 'build'], {
+function run(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, {
     cwd: site,
     stdio: 'inherit',
+    // On Windows these are .cmd files, which need the shell.
+    shell: process.platform === 'win32',
   });
-  if (status !== 0) throw new Error(`vitepress build failed with ${status}`);
+  if (status !== 0) throw new Error(`failed with ${status}: ${command} ${args.join(' ')}`);
 }
 
-/** Links of the built pages to a page, a heading, a picture or a Markdown text that is not there. */
-function deadLinks(): string[] {
-  const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
-  const pages = new Map(
-    names
-      .filter((name) => name.endsWith('.html'))
-      .map((name) => [join(dist, name), readFileSync(join(dist, name), 'utf8')]),
-  );
-  return [...pages].flatMap(([file, html]) =>
-    Array.from(
-      html.matchAll(/<(?:a|img|link) [^>]*?(?:href|src)="([^"]+)"/g),
-      ([, href = '']) => href,
-    )
-      .filter((href) => !/^[a-z]+:/.test(href))
-      .filter((href) => {
-        const [path = '', anchor] = decodeURI(href).split('#');
-        const from = path.startsWith('/') ? join(dist, path) : resolve(dirname(file), path);
-        const target = path === '' ? file : path.endsWith('/') ? join(from, 'index.html') : from;
-        if (!existsSync(target)) return true;
-        return anchor !== undefined && pages.get(target)?.includes(`id="${anchor}"`) === false;
-      })
-      .map((href) => `${file.slice(dist.length + 1)}: ${href}`),
-  );
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
 }
 
-installSite();
-const made = readSite();
-writePages(made, join(site, '.pages'));
-build();
-writeTexts(made, dist);
-const dead = deadLinks().map((link) => `dead link: ${link}`);
-const faults = await findFaults(dist);
-if (faults === undefined) console.log('no Chromium here: the pages were not looked at');
-for (const line of [...dead, ...(faults ?? [])]) {
-  console.error(line);
-  process.exitCode = 1;
+/** Writes docs/reference/api from the declarations of the package, a page for each module that it exports. */
+function writeReference(): void {
+  // In the repository: declarations import its packages.
+  mkdirSync(join(root, '.build'), { recursive: true });
+  const folder = mkdtempSync(join(root, '.build/reference-'));
+  try {
+    writeTypes(root, join(folder, 'dist'));
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+    const files = Object.entries(exports).flatMap(([name, entry], index) => {
+      if (typeof entry === 'string') return [];
+      const file = join(folder, `entry-${index}.d.ts`);
+      const from = entry.types.replace(/\.d\.ts$/, '.js');
+      const module = name.replace('.', 'tandem-rpc');
+      writeFileSync(file, `/** @module ${module} */\nexport * from '${from}';\n`);
+      return [file];
+    });
+    const compilerOptions = {
+      target: 'es2022',
+      lib: ['es2023', 'dom', 'dom.iterable'],
+      types: ['node'],
+      module: 'nodenext',
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+    };
+    const tsconfig = join(folder, 'tsconfig.json');
+    writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files }));
+    const inputs = files.flatMap((file) => ['--entryPoints', file]);
+    const out = join(root, 'docs/reference/api');
+    run(join(bin, 'typedoc'), ['--tsconfig', tsconfig, ...inputs, '--out', out]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
+
+if (!existsSync(bin)) run('npm', ['ci', '--no-audit', '--no-fund']);
+writeReference();
+run(join(bin, 'vitepress'), ['build']);

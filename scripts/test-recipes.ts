@@ -4,18 +4,8 @@
  * pages: `npm run test:recipes -- model`.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
@@ -25,6 +15,7 @@ import { writeCommands } from '../test/docs/guide/project.ts';
 import { folder } from '../test/recipes/folder.ts';
 import { findPostgres } from '../test/recipes/postgres-server.ts';
 import { fail } from './arguments.ts';
+import { installNode, Shell } from './languages/shell.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 const sources = join(root, 'test/recipes');
@@ -61,18 +52,11 @@ function assertWhole(asked: readonly string[]): void {
   if (missing.length > 0) fail(missing.join('\n'));
 }
 
-/** Installs the frameworks, once for each content of the lock file. Their scripts would download and compile. */
-function installFrameworks(): void {
-  mkdirSync(folder, { recursive: true });
-  for (const file of ['package.json', 'package-lock.json'])
-    cpSync(join(sources, file), join(folder, file));
-  const lock = readFileSync(join(folder, 'package-lock.json'));
-  const hash = createHash('sha256').update(lock).digest('hex');
-  const mark = join(folder, '.installed');
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === hash) return;
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  execFileSync('npm', args, { cwd: folder, stdio: 'inherit' });
-  writeFileSync(mark, hash);
+/** Their scripts would download and compile. */
+async function installFrameworks(): Promise<void> {
+  const shell = new Shell(folder);
+  cpSync(join(sources, 'package.json'), join(folder, 'package.json'));
+  await shell.install(join(sources, 'package-lock.json'), `${installNode} --ignore-scripts`);
 }
 
 /** Unpacks the package beside the frameworks. What it depends on is that of this repository. */
@@ -97,17 +81,11 @@ async function installPackage(): Promise<void> {
 const asked = chosen(process.argv.slice(2));
 assertWhole(asked);
 try {
-  installFrameworks();
+  await installFrameworks();
   await installPackage();
   const files = asked.map((name) => join(sources, name + suffix));
-  const args = [
-    '--import',
-    'tsx',
-    '--test',
-    '--test-concurrency=2',
-    '--test-reporter=spec',
-    ...files,
-  ];
+  const flags = '--import tsx --test --test-concurrency=2 --test-reporter=spec';
+  const args = [...flags.split(' '), ...files];
   const [code] = await once(spawn(process.execPath, args, { cwd: root, stdio: 'inherit' }), 'exit');
   process.exitCode = code ?? 1;
 } catch (error) {

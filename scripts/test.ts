@@ -3,8 +3,8 @@
  * node:test. Without paths it runs all that decides whether a change is right: every *.test.ts file below test/ except
  * the long ones, *.long.test.ts. A path may be a file, long or not, or a folder, which runs without its long files.
  *
- *   --all     the long ones too (`npm run test:all`)
- *   --long    the long ones alone (`npm run test:long`)
+ *   --all     the long ones too
+ *   --long    the long ones alone
  *   --times   prints the CPU seconds of each file at the end
  *   --native      fails if uWebSockets.js cannot load; usual in CI on Node 20, for which every platform has a binary
  *   --no-native   runs without uWebSockets.js, as on a platform for which there is no binary

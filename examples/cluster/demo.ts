@@ -1,5 +1,5 @@
 /**
- * `npm run demo:cluster`: a server of NATS, two members and a gateway on this machine. Callers book orders all the time, while
+ * `node --import tsx examples/cluster/demo.ts`: a server of NATS, two members and a gateway on this machine. Callers book orders all the time, while
  * the members are replaced by a new version, one is killed, one stands still, and NATS stops twice. Prints what the callers saw, and
  * whether an order ran twice. Ends with 1 where one did, or where one got no answer.
  */

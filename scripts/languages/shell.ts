@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
 import { root } from '../../test/files.ts';
-
-/** Longest run of one program, milliseconds: the first run of some downloads. */
-const limitMs = 600_000;
+import { run } from '../run.ts';
 
 /** Where the suites are built, a folder each. */
 export const builds = join(root, '.build/languages');
@@ -34,19 +30,8 @@ export class Shell {
    */
   async run(command: string, ...more: readonly string[]): Promise<string> {
     const [program = '', ...words] = command.split(' ');
-    const options = {
-      cwd: this.folder,
-      env: this.#env,
-      timeout: limitMs,
-      maxBuffer: 64 * 1024 * 1024,
-    };
-    const { stdout, stderr } = await promisify(execFile)(
-      program,
-      [...words, ...more],
-      options,
-    ).catch(({ message, stdout, stderr }: Error & { stdout: string; stderr: string }) => {
-      throw new Error(`${command}: ${stdout}${stderr === '' ? message : stderr}`);
-    });
+    const options = { cwd: this.folder, env: this.#env };
+    const { stdout, stderr } = await run(program, [...words, ...more], options);
     return stdout + stderr;
   }
 

@@ -1,158 +1,112 @@
 /** The packages as they are to be published: those of this repository, and uWebSockets.js with one package for each platform. */
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { npm, run } from './run.ts';
+import { run } from '../run.ts';
 
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly [member: string]: unknown;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /** The ABIs (`process.versions.modules`) from that of Node 20 on: older ones the package does not run on. */
 const oldestAbi = 115;
 
-export interface MadePackage {
-  readonly name: string;
-  readonly version: string;
-  /** The package's files, as the registry gets them. */
-  readonly folder: string;
-}
-
-/**
- * Builds and packs everything into `to`. The package.json files of the repository stay as they are: what is
- * changed is that of the packed packages.
- *
- * @param isPacked which platforms get a package, by names such as `linux-x64`
- * @returns in the order in which they have to be published
- */
-export function makePackages(
-  root: string,
-  to: string,
-  isPacked: (platform: string) => boolean,
-): MadePackage[] {
-  const uws = join(root, 'node_modules/uWebSockets.js');
-  const natives = makeNatives(uws, to, isPacked);
-  const loader = makeLoader(root, uws, to, natives);
-  const client = packed(root, ['--workspace', 'tandem-rpc-client'], join(to, 'tandem-rpc-client'));
-  const main = packed(root, [], join(to, 'tandem-rpc'), (manifest) => ({
-    ...manifest,
-    optionalDependencies: {
-      ...(manifest.optionalDependencies as object),
-      'uWebSockets.js': `npm:${loader.name}@${loader.version}`,
-    },
-  }));
-  const create = packed(root, [join(root, 'packages/create')], join(to, 'create-tandem-rpc'));
-  for (const { name, version } of [client, create]) {
-    if (version !== main.version)
-      throw new Error(`${name} is ${version}, and tandem-rpc ${main.version}`);
-  }
-  return [...natives, loader, client, main, create];
-}
-
-/** Packs as `npm publish` does, with the scripts, and unpacks into `folder`. */
-function packed(
-  root: string,
-  what: readonly string[],
-  folder: string,
-  change: (manifest: Manifest) => object = (manifest) => manifest,
-): MadePackage {
-  mkdirSync(folder, { recursive: true });
-  npm(['pack', '--silent', ...what, '--pack-destination', folder], { cwd: root });
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
-  run('tar', ['-xzf', tarball, '--strip-components=1'], { cwd: folder });
-  run('rm', [tarball], { cwd: folder });
-  const manifest = readManifest(folder);
-  // Provenance is signed by the CI that publishes: a local registry has none.
-  const { provenance: _signed, ...publishConfig } = (manifest.publishConfig ?? {}) as {
-    provenance?: boolean;
-  };
-  writeManifest(folder, { ...change(manifest), publishConfig });
-  return { name: manifest.name, version: manifest.version, folder };
-}
-
-/** One package for each platform, with the binaries for all versions of Node that this project runs on. */
-function makeNatives(
-  uws: string,
-  to: string,
-  isPacked: (platform: string) => boolean,
-): MadePackage[] {
-  const { version } = readManifest(uws);
-  const platforms = new Map<string, string[]>();
-  for (const file of readdirSync(uws)) {
-    const [, platform, abi] = /^uws_([a-z0-9]+_[a-z0-9]+)_(\d+)\.node$/.exec(file) ?? [];
-    if (platform === undefined || Number(abi) < oldestAbi) continue;
-    const name = platform.replace('_', '-');
-    if (isPacked(name)) platforms.set(name, [...(platforms.get(name) ?? []), file]);
-  }
-  return [...platforms].map(([platform, files]) => {
-    const [os = '', cpu = ''] = platform.split('-');
-    // There are no binaries for musl: npm leaves the package out there.
-    const isLinux = os === 'linux';
-    const name = `tandem-rpc-uws-${platform}${isLinux ? '-glibc' : ''}`;
-    const folder = join(to, name);
-    mkdirSync(folder);
-    for (const file of [...files, 'LICENSE', 'source_commit']) {
-      copyFileSync(join(uws, file), join(folder, file));
-    }
-    writeFileSync(
-      join(folder, 'README.md'),
-      `# ${name}\n\nThe binaries of uWebSockets.js for ${platform}, unchanged. Made for \`tandem-rpc-uws\`, which loads them.\n`,
-    );
-    writeManifest(folder, {
-      name,
-      version,
-      description: `The binaries of uWebSockets.js for ${platform}, for tandem-rpc.`,
-      license: 'Apache-2.0',
-      os: [os],
-      cpu: [cpu],
-      ...(isLinux && { libc: ['glibc'] }),
-    });
-    return { name, version, folder };
-  });
-}
-
-/** What `import 'uWebSockets.js'` finds: the declarations, and the code that loads the binary of the platform. */
-function makeLoader(
-  root: string,
-  uws: string,
-  to: string,
-  natives: readonly MadePackage[],
-): MadePackage {
-  const { version } = readManifest(uws);
-  const name = 'tandem-rpc-uws';
-  const folder = join(to, name);
-  mkdirSync(folder);
-  for (const file of ['LICENSE', 'source_commit', 'index.d.ts', 'ESM_wrapper.mjs']) {
-    if (!existsSync(join(uws, file))) throw new Error(`uWebSockets.js has no ${file}`);
-    copyFileSync(join(uws, file), join(folder, file));
-  }
-  for (const file of ['uws.js', 'README.md']) {
-    copyFileSync(join(root, 'packages/uws', file), join(folder, file));
-  }
-  writeManifest(folder, {
-    name,
-    version,
-    description: 'uWebSockets.js with the binaries of one platform, for tandem-rpc.',
-    license: 'Apache-2.0',
-    main: 'uws.js',
-    types: './index.d.ts',
-    optionalDependencies: Object.fromEntries(natives.map((one) => [one.name, one.version])),
-  });
-  return { name, version, folder };
-}
-
 function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-function writeManifest(folder: string, manifest: object): void {
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+/** @returns the tarball that npm makes of a folder or a workspace, with its scripts */
+async function pack(root: string, to: string, ...what: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(join(to, 'packed-'));
+  await run('npm', ['pack', '--silent', ...what, '--pack-destination', folder], { cwd: root });
+  const [name = ''] = readdirSync(folder);
+  return join(folder, name);
+}
+
+/** Packs a folder that is made of files of uWebSockets.js, and of others. */
+function packFiles(
+  to: string,
+  manifest: Manifest,
+  files: readonly string[],
+  readme: string,
+): Promise<string> {
+  const folder = join(to, manifest.name);
+  mkdirSync(folder);
+  for (const file of files) copyFileSync(file, join(folder, file.slice(file.lastIndexOf('/'))));
+  writeFileSync(join(folder, 'README.md'), readme);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  return pack(to, to, folder);
+}
+
+/**
+ * Builds and packs everything into `to`. The package.json files of the repository stay as they are.
+ *
+ * @param isPacked which platforms get a package, by names such as `linux-x64`
+ * @returns the tarballs
+ */
+export async function makePackages(
+  root: string,
+  to: string,
+  isPacked: (platform: string) => boolean,
+): Promise<string[]> {
+  const uws = join(root, 'node_modules/uWebSockets.js');
+  const { version } = readManifest(uws);
+  const ofUws = (...names: string[]): string[] => names.map((name) => join(uws, name));
+  const common = { version, license: 'Apache-2.0' };
+
+  const binaries = new Map<string, string[]>();
+  for (const file of readdirSync(uws)) {
+    const [, os, cpu, abi] = /^uws_([a-z0-9]+)_([a-z0-9]+)_(\d+)\.node$/.exec(file) ?? [];
+    const platform = `${os}-${cpu}`;
+    if (os === undefined || Number(abi) < oldestAbi || !isPacked(platform)) continue;
+    binaries.set(platform, [...(binaries.get(platform) ?? []), file]);
+  }
+  const natives = new Map<string, string>();
+  for (const [platform, files] of binaries) {
+    const [os = '', cpu = ''] = platform.split('-');
+    // There are no binaries for musl: npm leaves the package out there.
+    const isLinux = os === 'linux';
+    const name = `tandem-rpc-uws-${platform}${isLinux ? '-glibc' : ''}`;
+    const description = `The binaries of uWebSockets.js for ${platform}, for tandem-rpc.`;
+    const libc = isLinux ? { libc: ['glibc'] } : {};
+    const manifest = { name, ...common, description, os: [os], cpu: [cpu], ...libc };
+    const readme = `# ${name}\n\nThe binaries of uWebSockets.js for ${platform}, unchanged. Made for \`tandem-rpc-uws\`, which loads them.\n`;
+    const all = ofUws(...files, 'LICENSE', 'source_commit');
+    natives.set(name, await packFiles(to, manifest, all, readme));
+  }
+  // What `import 'uWebSockets.js'` finds: the declarations, and the code that loads the binary of the platform.
+  const loader = {
+    name: 'tandem-rpc-uws',
+    ...common,
+    description: 'uWebSockets.js with the binaries of one platform, for tandem-rpc.',
+    main: 'uws.js',
+    types: './index.d.ts',
+    optionalDependencies: Object.fromEntries([...natives.keys()].map((name) => [name, version])),
+  };
+  const own = join(root, 'packages/uws');
+  const files = ofUws('LICENSE', 'source_commit', 'index.d.ts', 'ESM_wrapper.mjs');
+  const readme = readFileSync(join(own, 'README.md'), 'utf8');
+
+  // The repository depends on the copy with all binaries, and its users on the loader.
+  const main = mkdtempSync(join(to, 'main-'));
+  await run('tar', ['-xzf', await pack(root, to), '--strip-components=1'], { cwd: main });
+  const manifest = readManifest(main);
+  const alias = { 'uWebSockets.js': `npm:${loader.name}@${version}` };
+  const optionalDependencies = { ...manifest.optionalDependencies, ...alias };
+  writeFileSync(join(main, 'package.json'), JSON.stringify({ ...manifest, optionalDependencies }));
+  return [
+    ...natives.values(),
+    await packFiles(to, loader, [...files, join(own, 'uws.js')], readme),
+    await pack(root, to, '--workspace', 'tandem-rpc-client'),
+    await pack(main, to, '--ignore-scripts'),
+    await pack(root, to, join(root, 'packages/create')),
+  ];
 }

@@ -63,14 +63,3 @@ export function links(page: string): string[] {
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target));
 }
-
-/** What src/index.ts exports, types included. */
-export function publicNames(): string[] {
-  const lists = [...read('src/index.ts').matchAll(/^export (?:type )?\{(.*?)\}/gms)];
-  return lists.flatMap(([, list = '']) =>
-    list
-      .split(',')
-      .map((name) => name.trim().replace(/^type /, ''))
-      .filter((name) => name !== ''),
-  );
-}

@@ -65,6 +65,20 @@ for (const [page, count] of [
   });
 }
 
+test('CONTRIBUTING.md lists the scripts of package.json, which are few', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const table = page.split('\n').filter((line) => line.startsWith('| `npm '));
+  const named = Array.from(
+    table.join('\n').matchAll(/`(?:npm (?:run )?)?([a-z:]+)(?= -- |`)/g),
+    ([, name = '']) => name,
+  );
+  assert.deepEqual(named.toSorted(), Object.keys(scripts).sort());
+  assert.ok(named.length <= 22);
+});
+
 test('the list of jsonrpsee’s cases names tests that are there', () => {
   const list = readFileSync(join(root, 'test/http/socket/jsonrpsee.md'), 'utf8');
   assert.ok([...list.matchAll(named)].length > 20);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startModule } from '../cli/process.ts';
 import { describeNats } from '../nats/server.ts';
 
-describeNats('npm run demo:cluster', () => {
+describeNats('examples/cluster/demo.ts', () => {
   test('breaks a cluster in every way it names, and no order runs twice or is left without an answer', async () => {
     const { code, stdout, stderr } = await startModule('examples/cluster/demo.ts', []).exit;
     assert.equal(code, 0, `${stdout}\n${stderr}`);

@@ -1,20 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { defineConfig } from 'vitepress';
+import llms from 'vitepress-plugin-llms';
 import { anchorOf } from '../../../scripts/anchor.ts';
-import { description, navigation, sidebars } from '../../../scripts/site-pages.ts';
+import { addressOf, linkOf, root } from '../addresses.ts';
 
-/** A picture in two colours: the one that goes with the colours of the page, which a reader may switch. */
-function withBothColours(html: string): string {
-  return html.replace(
-    /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img ([^>]*)src="([^"]+)">\s*<\/picture>/g,
-    '<img class="light-only" $2src="$3"><img class="dark-only" $2src="$1">',
-  );
+const read = (path: string): string => readFileSync(root + path, 'utf8');
+
+/** An entry of a menu: the heading of a page. */
+function item(path: string) {
+  const [, text = path] = /^# (.+)$/m.exec(read(path)) ?? [];
+  return { text, link: `/${addressOf(path).replace(/(?:index)?\.md$/, '')}` };
 }
+
+const group = (text: string, pages: readonly string[], collapsed = true) => ({
+  text,
+  collapsed,
+  items: pages.map(item),
+});
+
+/** The pages that the list of a folder's README names, in its order. */
+function listed(folder: string): string[] {
+  const links = read(`${folder}/README.md`).matchAll(/^(?:-|\d+\.) \[.*?\]\((\w[\w-]*\.md)\)/gm);
+  return Array.from(links, ([, name]) => `${folder}/${name}`);
+}
+
+const reference = [
+  'docs/reference/options.md',
+  'docs/reference/api/README.md',
+  'docs/protocol.md',
+  'docs/support.md',
+  'CHANGELOG.md',
+];
+const internals = [
+  'docs/architecture.md',
+  'docs/reliability.md',
+  'docs/security.md',
+  'docs/benchmark.md',
+  'docs/testing.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+];
+const inDepth = readdirSync(`${root}docs`)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+  .filter((path) => !reference.includes(path) && !internals.includes(path));
+
+const { description } = JSON.parse(read('package.json')) as { description: string };
 
 export default defineConfig({
   title: 'Tandem RPC',
-  description: description(),
-  // scripts/site.ts has written them.
-  srcDir: '.pages',
+  description,
+  srcDir: '../..',
+  srcExclude: [
+    '{bench,bundled,node_modules,packages,scripts,src,templates,test}/**',
+    'docs/site/node_modules/**',
+    'examples/*/**',
+  ],
+  rewrites: addressOf,
   outDir: 'dist',
   cacheDir: '.cache',
   markdown: {
@@ -24,36 +67,48 @@ export default defineConfig({
     // Nothing in the pages is a template.
     attrs: { disable: true },
     config(md) {
-      const { fence } = md.renderer.rules;
-      if (fence === undefined) throw new Error('VitePress renders code by another rule now');
-      // Code by its indent looks like code between fences.
-      md.renderer.rules.code_block = (tokens, index, options, env, self) => {
-        const token = tokens[index];
-        if (token !== undefined) token.info = 'text';
-        return fence(tokens, index, options, env, self);
-      };
-      // A corner of a table is no header.
-      for (const rule of ['th_open', 'th_close'] as const) {
-        md.renderer.rules[rule] = (tokens, index, options, _env, self) => {
-          const token = tokens[index];
-          const inline = tokens[rule === 'th_open' ? index + 1 : index - 1];
-          if (token !== undefined && inline?.content === '') token.tag = 'td';
-          return self.renderToken(tokens, index, options);
-        };
-      }
-      for (const rule of ['html_block', 'html_inline'] as const) {
-        md.renderer.rules[rule] = (tokens, index) => withBothColours(tokens[index]?.content ?? '');
-      }
+      // Before VitePress looks at the links.
+      md.core.ruler.push('addresses', ({ tokens, env }) => {
+        const page = relative(root, env.realPath ?? env.path).replaceAll('\\', '/');
+        // What it makes of sources has the addresses of the site.
+        if (page.startsWith('docs/site/')) return;
+        for (const { children } of tokens) {
+          for (const token of children ?? []) {
+            const href = token.attrGet('href');
+            if (href !== null) token.attrSet('href', linkOf(page, href));
+          }
+        }
+      });
     },
   },
-  transformHead: ({ page }) => {
-    if (page === '404.md') return [];
-    const markdown = page.slice(page.lastIndexOf('/') + 1);
-    return [['link', { rel: 'alternate', type: 'text/markdown', href: `./${markdown}` }]];
+  vite: {
+    plugins: [
+      llms({ ignoreFiles: ['docs/site/**', 'docs/reference/api/**'] }),
+      {
+        // The pages of sources are no files, so packages are not found from where they lie.
+        name: 'vue-of-site',
+        enforce: 'pre',
+        resolveId(id) {
+          if (!/^vue(?:\/|$)/.test(id)) return;
+          return this.resolve(id, `${root}docs/site/package.json`, { skipSelf: true });
+        },
+      },
+    ],
   },
   themeConfig: {
-    nav: navigation(),
-    sidebar: sidebars(),
+    nav: [
+      { text: 'Guide', link: '/guide/' },
+      { text: 'Recipes', link: '/recipes/' },
+      { text: 'Reference', link: '/reference/' },
+      { text: 'Changelog', link: '/changelog' },
+    ],
+    sidebar: [
+      group('Guide', listed('docs/guide'), false),
+      group('Recipes', listed('docs/recipes')),
+      group('In depth', [...inDepth, 'examples/README.md']),
+      group('Reference', reference),
+      group('How it works', internals),
+    ],
     search: { provider: 'local' },
     outline: [2, 3],
   },

@@ -213,7 +213,7 @@ const manifestFile = new URL('manifest.json', folder);
 
 /** What to do if the page is not there: only a checkout can lack it. */
 export const notBuilt =
-  'this checkout has no console yet: npm run build:console makes it, in some seconds; then start again';
+  'this checkout has no console yet: npm run build -- console makes it, in some seconds; then start again';
 
 export function isBuilt(): boolean {
   return existsSync(manifestFile);

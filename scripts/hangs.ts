@@ -30,7 +30,7 @@ export function watchForHangs(
       const limitMs = limitOf(name);
       if (before?.events !== told.events) seen.set(file, { events: told.events, at: now });
       else if (now - before.at > limitMs) {
-        rmSync(join(folder, file));
+        rmSync(join(folder, file), { force: true });
         report(name, limitMs, told);
         end(Number.parseInt(file, 10));
       }

@@ -42,4 +42,4 @@ afterEach((test) => {
   running.delete(last);
   tell();
 });
-process.on('exit', () => rmSync(file));
+process.on('exit', () => rmSync(file, { force: true }));

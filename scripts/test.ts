@@ -252,6 +252,8 @@ function printTimes(): void {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Row)
+    // Processes that tests start count for those that started them.
+    .filter(([entry]) => entry.startsWith(entries))
     .map(([entry, ...values]): Row => [nameOf(entry), ...values])
     .sort(([, a = 0], [, b = 0]) => b - a);
   const sums = figures.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));

@@ -63,7 +63,7 @@ describe('tandem', () => {
     }
     // Each is the negation of what the option does when it is on.
     const negated = [...stdout.matchAll(/^ {6}Do not (\w+)/gm)].map(([, verb]) => verb);
-    assert.deepEqual(new Set(negated), new Set(['answer', 'count', 'restart', 'take']));
+    assert.deepEqual(new Set(negated), new Set(['answer', 'count', 'restart']));
     for (const heading of ['Network:', 'Workers:', 'Time:', 'Limits:', 'Protocol:', 'Log:']) {
       assert.ok(stdout.includes(`\n${heading}\n`), heading);
     }

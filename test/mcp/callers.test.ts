@@ -1,4 +1,4 @@
-/** docs/protocol.md, "Tools for agents (MCP)": who may post there, over both servers. */
+/** docs/protocol.md, "Tools for agents (MCP)": who may post there, over each server. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type CallContext, Router, RpcError } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** docs/protocol.md, "Tools for agents (MCP)": bytes, bodies and moments that nobody wished for, over both servers. */
+/** docs/protocol.md, "Tools for agents (MCP)": bytes, bodies and moments that nobody wished for, over each server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Router, Type } from '../../src/index.ts';

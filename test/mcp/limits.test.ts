@@ -1,4 +1,4 @@
-/** docs/protocol.md, "Tools for agents (MCP)": the limits of the calls hold for agents, over both servers. */
+/** docs/protocol.md, "Tools for agents (MCP)": the limits of the calls hold for agents, over each server. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** docs/mcp.md, "Agents that sign in": what hosts of agents are told, over both servers and in a server of one's own. */
+/** docs/mcp.md, "Agents that sign in": what hosts of agents are told, over each server and in a server of one's own. */
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** docs/protocol.md, "Tools for agents (MCP)": streaming procedures, over both servers. */
+/** docs/protocol.md, "Tools for agents (MCP)": streaming procedures, over each server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';

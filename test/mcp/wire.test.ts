@@ -1,4 +1,4 @@
-/** docs/protocol.md, "Tools for agents (MCP)": the wire, over both servers. */
+/** docs/protocol.md, "Tools for agents (MCP)": the wire, over each server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { header } from '../http/raw-client.ts';

@@ -7,7 +7,6 @@ import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
 import { isInvalid, largeBody, verified } from '../../../src/core/protocol/body.ts';
 import { readBody, scanEnvelope } from '../../../src/core/protocol/read.ts';
-import { errorReply } from '../../../src/core/protocol/reply.ts';
 import { type ReadParams, readParams } from '../../../src/core/workers/replica/replica.ts';
 import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';
 import { mutate, randomOf, request } from '../../jsonrpc/bodies.ts';
@@ -43,7 +42,7 @@ function readExactly(text: string): ReadParams {
   if (body.kind === 'reply') return body;
   assert.ok(body.kind === 'single');
   const { entry } = body;
-  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
+  if (isInvalid(entry)) return { reply: invalidReply(entry), code: entry.code };
   const { id, params, paramsStart, paramsEnd } = entry;
   const isPlace = params === verified;
   const value: unknown = isPlace ? JSON.parse(text.slice(paramsStart, paramsEnd)) : params;

@@ -5,7 +5,7 @@ import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
-import { isInvalid, largeBody, verified } from '../../../src/core/protocol/body.ts';
+import { invalidReply, isInvalid, largeBody, verified } from '../../../src/core/protocol/body.ts';
 import { readBody, scanEnvelope } from '../../../src/core/protocol/read.ts';
 import { type ReadParams, readParams } from '../../../src/core/workers/replica/replica.ts';
 import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';

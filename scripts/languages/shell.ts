@@ -73,7 +73,7 @@ export async function pythonShell(
   await shell.install(
     requirements,
     'python3 -m venv --clear venv',
-    'pip install --quiet --disable-pip-version-check --no-deps -r requirements.txt',
+    `pip install --quiet --disable-pip-version-check --no-deps -r ${basename(requirements)}`,
   );
   return shell;
 }

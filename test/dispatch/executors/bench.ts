@@ -6,6 +6,7 @@ import type { Fault } from '../../../src/core/procedures/fault.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
+import { copies } from '../../fixtures/executors/batched.ts';
 import { turn } from '../../turns.ts';
 import { Board } from './board.ts';
 import { Reader } from './reader.ts';
@@ -109,6 +110,7 @@ export class Bench {
   readonly #ends = new Map<Procedure, number[]>();
   readonly #onReport = new Map<Procedure, () => void>();
   #opened: Opened | undefined;
+  #copy = 0;
 
   private constructor(subject: Subject) {
     this.subject = subject;
@@ -133,6 +135,16 @@ export class Bench {
   async end(): Promise<void> {
     await this.opened.close(0);
     this.board.close();
+  }
+
+  /** From here on `together` and `oneRun` are procedures that have never run. */
+  renew(): void {
+    this.#copy++;
+    assert.ok(this.#copy < copies, 'more copies are needed');
+  }
+
+  #nameOf(method: string): string {
+    return method === 'together' || method === 'oneRun' ? `${method}${this.#copy}` : method;
   }
 
   make(method: Method | BatchMethod, { act, ...options }: CallOptions = {}): Sent {
@@ -164,7 +176,7 @@ export class Bench {
 
   #make(method: Method | BatchMethod | StreamMethod, own: object, options: CallOptions): Sent {
     const tag = `t${tags++}`;
-    const known = tableOf(this.subject.router).get(method);
+    const known = tableOf(this.subject.router).get(this.#nameOf(method));
     assert.ok(known !== undefined);
     // Of its own for each call: an executor may hold a call in another form, and keeps the procedure.
     const procedure = { ...known, timeoutMs: options.timeoutMs ?? known.timeoutMs };

@@ -282,7 +282,9 @@ export class Conformance {
   async check(clause: Clause): Promise<void> {
     if (clause.closes !== true) {
       this.#shared ??= Bench.open(this.#subject);
-      await clause.check(await this.#shared);
+      const bench = await this.#shared;
+      if (batchClauses.includes(clause)) bench.renew();
+      await clause.check(bench);
       return;
     }
     const bench = await Bench.open(this.#subject);

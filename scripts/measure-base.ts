@@ -1,13 +1,14 @@
 /**
- * `npm run measure:base`: compares this checkout with the base of the current rebuilding. The base's commit stands in
- * scripts/base-line.json and nowhere else. Linux only.
+ * `npm run measure:base`: compares this checkout with the base of the current rebuilding, or records the base. The base's commit
+ * stands in scripts/base-line.json and nowhere else. Linux only.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import autocannon from 'autocannon';
 import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 import { median, ratios } from '../bench/statistics.ts';
@@ -19,19 +20,28 @@ const usage = `npm run measure:base -- [options]
 Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.
 
   --pairs 10          pairs of fresh servers for each case
-  --requests 40000    requests of each measurement`;
+  --requests 40000    requests of each measurement
+  --record 3          records the base instead, so many times, in scripts/base-line.json
+  --ci                with --record: the seconds of .ci/run too`;
 
 const options = readArguments(usage, {
   pairs: { type: 'string', default: '10' },
   requests: { type: 'string', default: '40000' },
+  record: { type: 'string' },
+  ci: { type: 'boolean', default: false },
 });
 const pairs = readCount('pairs', options.pairs, 2);
 const requests = readCount('requests', options.requests, 1000);
 
 const root = join(import.meta.dirname, '..');
-const { commit } = JSON.parse(
-  readFileSync(join(import.meta.dirname, 'base-line.json'), 'utf8'),
-) as { readonly commit: string };
+const recordFile = join(import.meta.dirname, 'base-line.json');
+
+interface BaseLine {
+  readonly commit: string;
+  /** One entry for each recording. */
+  readonly recorded: readonly object[];
+}
+const { commit, recorded } = JSON.parse(readFileSync(recordFile, 'utf8')) as BaseLine;
 
 /** A checkout of the base's commit, with its packages. It stays for the next time. */
 async function baseCheckout(): Promise<string> {
@@ -120,6 +130,14 @@ class MeasuredServer {
     return { all: (allAfter - all) / answered, mainThread: (mainAfter - main) / answered };
   }
 
+  /** KB of memory that the supervisor and the server process have each by itself, and their part of what they share. */
+  get memoryKb(): number[] {
+    return this.#pids.map((pid) => {
+      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+      return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]);
+    });
+  }
+
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     await once(this.#child, 'exit');
@@ -170,28 +188,85 @@ const cases: readonly (readonly [Transport, Place])[] = [
   ['node', 'inline'],
   ['node', 'pooled'],
 ];
-const base = await baseCheckout();
-for (const checkout of [base, root]) await run('npm', ['run', 'build'], { cwd: checkout });
-const load = loadavg()[0]?.toFixed(2);
-console.log(`${pairs} pairs of ${requests} requests against ${commit}, load ${load}`);
-console.log('| server | place | base, us | now, us | now / base | upper 95% bound | main thread |');
-console.log('|---|---|--:|--:|--:|--:|--:|');
-for (const [transport, place] of cases) {
-  const before: CpuCost[] = [];
-  const after: CpuCost[] = [];
-  for (let pair = 0; pair < pairs; pair++) {
-    const both = [
-      async () => before.push(await costOf(base, transport, place)),
-      async () => after.push(await costOf(root, transport, place)),
-    ];
-    // The first of a pair changes, so that what warms the machine favours neither.
-    for (const measure of pair % 2 === 0 ? both : both.reverse()) await measure();
+
+async function compareWith(base: string): Promise<void> {
+  const load = loadavg()[0]?.toFixed(2);
+  console.log(`${pairs} pairs of ${requests} requests against ${commit}, load ${load}`);
+  console.log(
+    '| server | place | base, us | now, us | now / base | upper 95% bound | main thread |',
+  );
+  console.log('|---|---|--:|--:|--:|--:|--:|');
+  for (const [transport, place] of cases) {
+    const before: CpuCost[] = [];
+    const after: CpuCost[] = [];
+    for (let pair = 0; pair < pairs; pair++) {
+      const both = [
+        async () => before.push(await costOf(base, transport, place)),
+        async () => after.push(await costOf(root, transport, place)),
+      ];
+      // The first of a pair changes, so that what warms the machine favours neither.
+      for (const measure of pair % 2 === 0 ? both : both.reverse()) await measure();
+    }
+    const all = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.all);
+    const main = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.mainThread);
+    const { mean, upper } = meanAndUpperBound(ratios(all(after), all(before)));
+    const ofMain = meanAndUpperBound(ratios(main(after), main(before)));
+    const cells = [median(all(before)).toFixed(1), median(all(after)).toFixed(1)];
+    cells.push(mean.toFixed(3), upper.toFixed(3), ofMain.mean.toFixed(3));
+    console.log(`| ${transport} | ${place} | ${cells.join(' | ')} |`);
   }
-  const all = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.all);
-  const main = (costs: readonly CpuCost[]): number[] => costs.map((cost) => cost.mainThread);
-  const { mean, upper } = meanAndUpperBound(ratios(all(after), all(before)));
-  const ofMain = meanAndUpperBound(ratios(main(after), main(before)));
-  const cells = [median(all(before)).toFixed(1), median(all(after)).toFixed(1)];
-  cells.push(mean.toFixed(3), upper.toFixed(3), ofMain.mean.toFixed(3));
-  console.log(`| ${transport} | ${place} | ${cells.join(' | ')} |`);
 }
+
+async function secondsOf(command: string, args: readonly string[], cwd: string): Promise<number> {
+  const start = performance.now();
+  await run(command, args, { cwd, timeoutMs: 3_600_000 });
+  return Math.round((performance.now() - start) / 100) / 10;
+}
+
+/** Rows of the table that measure-size.ts prints, as numbers by name. */
+async function sizesOf(checkout: string): Promise<Record<string, number>> {
+  const script = join(import.meta.dirname, 'measure-size.ts');
+  const args = ['--import', 'tsx', script, '--root', checkout];
+  const { stdout: table } = await run(process.execPath, args, { cwd: checkout });
+  const rows = table.matchAll(/^\| ([^|]+) \| ([\d,]+)%? \|$/gm);
+  return Object.fromEntries(
+    Array.from(rows, ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))]),
+  );
+}
+
+async function record(base: string, times: number): Promise<void> {
+  const tablePath = pathToFileURL(join(base, 'src/core/config/table.ts')).href;
+  const { table } = (await import(tablePath)) as { table: object };
+  const sizes = await sizesOf(base);
+  const entries = [...recorded];
+  for (let time = 0; time < times; time++) {
+    const cpu: Record<string, CpuCost> = {};
+    for (const [transport, place] of cases) {
+      cpu[`${transport} ${place}`] = await costOf(base, transport, place);
+    }
+    const server = await MeasuredServer.start(base, 'uws');
+    // What was needed for the start alone is given back first.
+    await wait(5000);
+    const [supervisor, serverProcess] = server.memoryKb;
+    await server.stop();
+    entries.push({
+      date: new Date().toISOString(),
+      load: loadavg()[0],
+      node: process.version,
+      cpuMicroseconds: cpu,
+      memoryKb: { supervisor, server: serverProcess },
+      npmTestSeconds: await secondsOf('npm', ['test'], base),
+      ...(options.ci && { ciSeconds: await secondsOf('bash', ['.ci/run'], base) }),
+      options: Object.keys(table).length,
+      sizes,
+    });
+    writeFileSync(recordFile, `${JSON.stringify({ commit, recorded: entries }, undefined, 2)}\n`);
+    console.log(JSON.stringify(entries.at(-1)));
+  }
+}
+
+const base = await baseCheckout();
+const checkouts = options.record === undefined ? [base, root] : [base];
+for (const checkout of checkouts) await run('npm', ['run', 'build'], { cwd: checkout });
+if (options.record === undefined) await compareWith(base);
+else await record(base, readCount('record', options.record, 1));

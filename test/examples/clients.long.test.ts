@@ -12,6 +12,7 @@ import { temporaryFolder } from '../codegen/compile.ts';
 import { describeWith } from '../describe-with.ts';
 import { read } from '../docs/pages.ts';
 import { fixture, root } from '../files.ts';
+import { freePort } from '../free-port.ts';
 import { type Lifetime, startApp } from '../harness.ts';
 import { findProgram } from '../programs.ts';
 
@@ -36,16 +37,6 @@ async function startProxy(t: Lifetime): Promise<string> {
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** A port at which nobody listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** @returns what the program has printed: a JSON object a line, all as one */

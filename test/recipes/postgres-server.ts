@@ -1,11 +1,10 @@
 /** A server of PostgreSQL with an empty database of its own. */
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Running } from '../cli/process.ts';
+import { freePort } from '../free-port.ts';
 import { findProgram, isProgram } from '../programs.ts';
 
 /** @returns the folder of initdb, postgres and psql. Debian keeps them out of PATH */
@@ -34,16 +33,6 @@ function userOf(): { uid?: number; gid?: number } {
   const idOf = (flag: string): number =>
     Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
-}
-
-/** @returns a port that was free a moment ago: the server takes no port 0 */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 export async function startPostgres(): Promise<Postgres> {

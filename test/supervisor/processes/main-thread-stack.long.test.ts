@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { CompiledCli, type LogLine, logged, logOf, service } from './cli.ts';
+import { freePort } from '../../free-port.ts';
+import { until } from '../../turns.ts';
+import { CompiledCli, endWith, type LogLine, logged, logOf, service } from './cli.ts';
 import { ask } from './load.ts';
 
 /** A main thread that stands still: docs/operations.md, "What a thread is in". */
@@ -82,8 +84,15 @@ test('the stack is in the log twice before the supervisor kills the process', as
 });
 
 test('at the level error nothing is written', async (t) => {
-  const flags = [service, '--watchdog-timeout', '2s', '--log-level', 'error'];
-  const { server, url } = await cli.serveFor(t, flags);
+  const port = await freePort();
+  const flags = [service, '--watchdog-timeout', '2s', '--log-level', 'error', '--port', `${port}`];
+  const server = cli.run(flags);
+  endWith(t, server);
+  const url = `http://127.0.0.1:${port}/rpc`;
+  // No line says that it serves.
+  await until(
+    async () => (await fetch(new URL('/readyz', url)).catch(() => undefined))?.ok === true,
+  );
   await ask(url, { id: 1, method: 'block' });
   await logged(server, /it is killed/);
   assert.ok(!server.stderr.includes('main-thread-stack'));

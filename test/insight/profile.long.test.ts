@@ -157,13 +157,17 @@ describe('a profile', () => {
     assert.equal(failureOf(threads[0]), undefined);
     assert.equal(threads.length, 3);
     const stop = keepCalling(t, call, ['renamed', 'inline']);
-    const next = await profile('seconds=1');
+    for (;;) {
+      const next = await profile('seconds=1');
+      // The main thread has loaded the file under another URL than the workers.
+      const [main, workers] = [burnIn(next.threads.slice(0, 1)), burnIn(next.threads.slice(1))];
+      // On a busy machine a second is not enough for each of them to run.
+      if (main === undefined || workers === undefined) continue;
+      assert.equal(burnIn(next.threads)?.self, main.self + workers.self);
+      assert.doesNotMatch(main.place, /\?/);
+      break;
+    }
     await stop();
-    // The main thread has loaded the file under another URL than the workers.
-    const [main, workers] = [burnIn(next.threads.slice(0, 1)), burnIn(next.threads.slice(1))];
-    assert.ok(main !== undefined && workers !== undefined);
-    assert.equal(burnIn(next.threads)?.self, main.self + workers.self);
-    assert.doesNotMatch(main.place, /\?/);
   });
 
   test('stops if the service ends, and leaves nothing behind if a client leaves', async (t) => {

@@ -14,6 +14,7 @@ import {
   refused,
   result,
   tooLarge,
+  wrongParams,
 } from '../protocol/case.ts';
 
 /** What a procedure of test/fixtures/hostile comes to, given the text of its params. */
@@ -108,7 +109,9 @@ function withoutOverflow<T>(parse: () => T): T | undefined {
 }
 
 function answerOf(reading: Reading, procedures: ReadonlyMap<string, Procedure>): Expected {
-  if ('invalid' in reading) return nothingRan(invalid(reading.invalid));
+  if ('invalid' in reading) {
+    return nothingRan((reading.isOfParams ? wrongParams : invalid)(reading.invalid));
+  }
   const { method, id, params } = reading;
   const procedure = procedures.get(method);
   const answered = (reply: (id: string) => string) => (id === undefined ? undefined : reply(id));

@@ -190,9 +190,9 @@ function deepest(values: readonly Value[]): number {
   return values.reduce((most, { depth }) => Math.max(most, depth), 0);
 }
 
-/** What docs/protocol.md says a request is: its parts, or the id that its -32600 carries. */
+/** What docs/protocol.md says a request is: its parts, or the id that its -32600 carries, and whether only its params are wrong. */
 export type Reading =
-  | { readonly invalid: string }
+  | { readonly invalid: string; readonly isOfParams: boolean }
   | {
       readonly method: string;
       readonly id: string | undefined;
@@ -201,7 +201,9 @@ export type Reading =
     };
 
 export function readModel(text: string, value: Value, strict: boolean): Reading {
-  if (value.kind !== 'object' || value.members.length > 256) return { invalid: 'null' };
+  if (value.kind !== 'object' || value.members.length > 256) {
+    return { invalid: 'null', isOfParams: false };
+  }
   const all = (name: string) => value.members.filter((member) => member.name === name);
   const textOf = ({ start, end }: Value) => text.slice(start, end);
   const ids = all('id');
@@ -215,9 +217,10 @@ export function readModel(text: string, value: Value, strict: boolean): Reading 
   const goodName = typeof name === 'string' && name.length >= 1 && name.length <= 256;
   const given = params?.[0]?.value;
   const goodParams = given === undefined || given.kind === 'object' || given.kind === 'array';
-  if (!goodId || !once || !goodVersion || !goodName || !goodParams) {
-    return { invalid: idText ?? 'null' };
+  if (!goodId || !once || !goodVersion || !goodName) {
+    return { invalid: idText ?? 'null', isOfParams: false };
   }
+  if (!goodParams) return { invalid: idText ?? 'null', isOfParams: true };
   return { method: name, id: idText, params: given && textOf(given) };
 }
 

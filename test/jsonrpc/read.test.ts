@@ -59,7 +59,7 @@ function isJson(text: string): boolean {
 
 /** A reading of src in the terms of the model. */
 function readingOf(text: string | Buffer, entry: Envelope | InvalidEnvelope): Reading {
-  if (isInvalid(entry)) return { invalid: entry.id };
+  if (isInvalid(entry)) return { invalid: entry.id, isOfParams: entry.data !== undefined };
   const { method, id, paramsStart, paramsEnd } = entry;
   const params = paramsStart === -1 ? undefined : text.slice(paramsStart, paramsEnd).toString();
   return { method, id, params };

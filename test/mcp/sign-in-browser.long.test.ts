@@ -29,7 +29,7 @@ for (const transport of servers) {
       mcpScopes: 'tools',
       authenticate: ({ headers }) => {
         if (headers.authorization !== 'Bearer t') throw new RpcError(4010, 'Sign in');
-        return { sub: 'ann' };
+        return { sub: 'ann', scopes: ['tools'] };
       },
     });
     const { port } = await app.listen({ port: 0 });

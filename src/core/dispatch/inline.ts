@@ -293,15 +293,19 @@ export class InlineExecutor implements Executor {
     return pending;
   }
 
-  /** What a call that waited gives may be large, too: it is written in a turn of its own. */
+  /** What a call that waited gives may be large, too: it is written in a turn of its own. An iterator is never large. */
   #resultTurn(context: LazyContext): Promise<void> | undefined {
+    if (LazyContext.procedureOf(context).stream !== undefined) return undefined;
     if (this.#lastResult === 0) {
       // Those that end at the same time as the first one wait until its size is known.
       this.#lastResult = supposedResult;
       return undefined;
     }
-    if (this.#lastResult <= smallResult) return undefined;
-    return this.#host.turns.next(scopeOf(context), inlineCostUs(0, this.#lastResult));
+    const scope = scopeOf(context);
+    const isSmall = this.#lastResult <= smallResult;
+    // A caller who has left ends the wait at once: what is only supposed to be large is not thrown away for that.
+    if (isSmall || (this.#lastResult === supposedResult && scope.cancelled)) return undefined;
+    return this.#host.turns.next(scope, inlineCostUs(0, this.#lastResult));
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {

@@ -1,4 +1,5 @@
 import { clockMs } from './clock.ts';
+import { startTimer } from './timer.ts';
 
 const windowMs = 1000;
 
@@ -63,7 +64,7 @@ export class LineLimiter<Facts> {
   drop(lines: NamedLines<Facts>, count: number): void {
     lines.dropped += count;
     // The timer alone must not keep a process alive.
-    this.#timer ??= setTimeout(() => this.#end(), Math.max(0, this.#endsAt - clockMs())).unref();
+    this.#timer ??= startTimer(this.#endsAt - clockMs(), () => this.#end()).unref();
   }
 
   #end(): void {

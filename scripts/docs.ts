@@ -1,6 +1,6 @@
 /**
  * `npm run docs [-- --check]`: writes the configuration table into the pages that have its markers. With --check it writes nothing,
- * and exits with 1 where a table is out of date.
+ * and exits with 1 if a table is out of date.
  *
  *   --screenshots [VIEW...]   makes the pictures of the console for docs/console.md instead
  */

@@ -14,7 +14,7 @@ export interface ServerSubject extends Subject {
   readonly args?: readonly string[];
 }
 
-/** One core stays with the front end. */
+/** One core stays with the main thread. */
 export const poolThreads = Math.max(1, availableParallelism() - 1);
 
 function server(

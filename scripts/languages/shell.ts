@@ -4,7 +4,7 @@ import { basename, delimiter, join } from 'node:path';
 import { root } from '../../test/files.ts';
 import { run } from '../run.ts';
 
-/** Where the suites are built, a folder each. */
+/** The suites are built here, each in its own folder. */
 export const builds = join(root, '.build/languages');
 
 /** Runs programs in a folder. */

@@ -71,7 +71,7 @@ describe('the example of params', () => {
     assert.deepEqual(exampleParams(Type.Object({ size, word })), { size: 10, word: 'mug' });
   });
 
-  it('is there where no value is known that fits, or none exists', () => {
+  it('is there if no value is known that fits, or none exists', () => {
     const code = Type.String({ pattern: '^[0-9]{7}Z$' });
     assert.deepEqual(exampleParams(Type.Object({ code })), { code: 'hello' });
     const Endless = Type.Recursive((This) => Type.Object({ next: This }));

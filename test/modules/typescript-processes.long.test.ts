@@ -53,7 +53,7 @@ async function servedFrom(
   return output;
 }
 
-test('the paths of the first module, by the tsconfig.json nearest to it, hold in the front end and in workers', async (t) => {
+test('the paths of the first module, by the tsconfig.json nearest to it, hold in the main thread and in workers', async (t) => {
   const folder = new ModuleFolder(t);
   writeMonorepo(folder);
   const modules = ['packages/a/src/procedures.ts', 'packages/b/procedures.ts'];

@@ -208,7 +208,7 @@ export const table = {
     kind: integer({ min: 1, max: 1024 }),
     fallback: 1,
     about: 'Server processes on the one port, each with workers of its own; tandem serve only',
-    reason: 'one front end keeps several workers busy; more are for many small calls',
+    reason: 'one main thread keeps several workers busy; more are for many small calls',
   }),
   supervisor: processOption({
     kind: onOff(),
@@ -252,7 +252,7 @@ export const table = {
     },
     about:
       'Worker threads of a process, for CPU-bound procedures; cores: those of the machine, or as many as the CPU quota of its container allows, rounded down',
-    reason: 'one core stays with the front end, which every call passes',
+    reason: 'one core stays with the main thread, which every call passes',
   }),
   spareWorkers: workerOption({
     kind: crewKinds.spareWorkers,
@@ -297,7 +297,7 @@ export const table = {
     fallback: 10,
     flag: 'nice',
     about: 'How much lower the priority of the workers is; 0 is the same',
-    reason: 'the front end keeps answering where workers use every core, for 1% of their speed',
+    reason: 'the main thread keeps answering if workers use every core, for 1% of their speed',
   }),
   watch: workerOption({
     kind: onOff(),

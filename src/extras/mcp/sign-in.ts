@@ -22,7 +22,7 @@ const preflight = bodyless(204, [
  * a refusal that lead there (RFC 6750, 3).
  */
 export class SignIn {
-  /** Where the metadata is served: without a path, at the path of MCP, and at that with the prefix that a proxy takes off. */
+  /** The metadata is served at the well-known path alone, with the path of MCP behind it, and with a proxy's prefix before that path. */
   readonly paths: ReadonlySet<string>;
   /** Of a 403: the token lacks a scope. */
   readonly scopeLines: readonly string[];

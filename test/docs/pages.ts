@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { anchorOf } from '../../scripts/anchor.ts';
 import { root } from '../files.ts';
 
-/** The pages of a folder and its folders, relative to the project, without the copies that the site is built from. */
+/** The pages of a folder and its folders, relative to the project, without those that building the site makes. */
 function pagesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md') && !name.startsWith('site'))
+    .filter((name) => name.endsWith('.md') && !/^(?:site|reference\/api)\b/.test(name))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .sort();
 }

@@ -47,6 +47,8 @@ export class RawClient {
   readonly socket: Socket;
   closed = false;
   readonly #changed = new EventEmitter();
+  /** The error that closed it. */
+  #reason: string | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   /** How long the reply is that comes in, once its head has told. */
@@ -68,7 +70,9 @@ export class RawClient {
       this.#changed.emit('change');
     });
     // A reset is one way for a server to close; what came before it counts.
-    this.socket.on('error', () => {});
+    this.socket.on('error', ({ message }) => {
+      this.#reason = message;
+    });
     this.socket.on('close', () => {
       this.closed = true;
       this.#changed.emit('change');
@@ -95,7 +99,8 @@ export class RawClient {
         if (parsed !== undefined) return parsed;
       }
       if (this.closed) {
-        throw new Error(`closed with ${JSON.stringify(this.received.toString().slice(0, 200))}`);
+        const received = JSON.stringify(this.received.toString().slice(0, 200));
+        throw new Error(`closed with ${received}: ${this.#reason ?? 'no error'}`);
       }
       await once(this.#changed, 'change');
     }

@@ -165,7 +165,8 @@ export interface Running {
   readonly server: HttpServer;
   readonly service: StubService;
   readonly port: number;
-  readonly client: () => RawClient;
+  /** @param localAddress see RawClient */
+  readonly client: (localAddress?: string) => RawClient;
 }
 
 export type Start = (t: TestContext, options?: Partial<HttpOptions>) => Promise<Running>;
@@ -191,8 +192,8 @@ export function starter(
       await server.close();
     });
     const { port, socket } = server.address;
-    const client = () => {
-      const made = new RawClient(socket ?? port, '127.0.0.1', certificate?.cert);
+    const client = (localAddress?: string) => {
+      const made = new RawClient(socket ?? port, '127.0.0.1', certificate?.cert, localAddress);
       clients.push(made);
       return made;
     };

@@ -90,7 +90,7 @@ class MeasuredServer {
       let log = '';
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         log += text;
-        const found = / listens on (\S+\/rpc)/.exec(log)?.[1];
+        const found = /"event":"ready","url":"([^"]+)"/.exec(log)?.[1];
         if (found !== undefined) resolve(found);
       });
       child.once('exit', () => reject(new Error(`${checkout}: no server: ${log}`)));

@@ -19,7 +19,7 @@ export function isInFirstLine(bytes: Buffer, cut: number): boolean {
  */
 export async function statusesOfCuts(connect: () => RawClient, bytes: Buffer): Promise<number[]> {
   const cuts = Array.from({ length: bytes.length - 1 }, (_, i) => i + 1);
-  const clients = cuts.map(connect);
+  const clients = cuts.map(() => connect());
   await Promise.all(clients.map((client, i) => client.write(bytes.subarray(0, cuts[i]))));
   const other = connect();
   for (let i = 0; i < 2; i++) await other.ask(bytes);

@@ -15,7 +15,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'core/protocol': [],
   'core/config': ['core/base'],
   'core/observe': ['core/base'],
-  'core/procedures': ['core/base', 'core/protocol'],
+  'core/schema': [],
+  'core/procedures': ['core/base', 'core/protocol', 'core/schema'],
   'core/modules': ['core/base', 'core/procedures'],
   'core/dispatch': ['core/base', 'core/observe', 'core/protocol', 'core/procedures'],
   'core/workers': [

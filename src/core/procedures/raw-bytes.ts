@@ -1,6 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { type Outcome, type ReplyBytes, resultOutcome } from '../protocol/reply.ts';
-import { bytesKind, fromBase64, toBase64 } from './schema/type.ts';
+import { fromBase64, toBase64 } from '../schema/bytes.ts';
+import { bytesKind } from './schema/type.ts';
 import type { Procedure } from './types.ts';
 
 /**

@@ -11,7 +11,7 @@ const knownFormats = () => [...FormatRegistry.Entries().keys()].sort();
 
 register();
 
-/** From RFC 3339, 5321, 1123, 3986, 4291, 4122, 4648, 6901 and ISO 8601. */
+/** From RFC 3339, 5321, 1123, 3986, 3987, 4291, 4122, 4648, 6570 and 6901. */
 const table: Record<string, { valid: string[]; invalid: string[] }> = {
   date: {
     valid: ['2024-02-29', '1999-12-31', '2000-02-29'],
@@ -43,11 +43,36 @@ const table: Record<string, { valid: string[]; invalid: string[] }> = {
     invalid: ['1985-04-12 23:20:50Z', '1985-04-12', '1985-04-31T23:20:50Z', '1985-04-12T23:20:50'],
   },
   duration: {
-    valid: ['P1Y2M3DT4H5M6S', 'PT36H', 'P4W', 'P1D'],
-    invalid: ['P', 'PT', 'P1S', '1D', 'P1DT', 'P1W1D'],
+    valid: [
+      'P1Y2M3DT4H5M6S',
+      'PT36H',
+      'P4W',
+      'P1D',
+      'P1Y2M',
+      'P1M2D',
+      'PT1H2M',
+      'PT1M2S',
+      'P01DT0S',
+    ],
+    invalid: [
+      ...['P', 'PT', 'P1S', '1D', 'P1DT', 'P1W1D', 'P1Y2D', 'PT1H2S', 'P2D1Y', 'P1Y2W', 'P1WT1H'],
+      ...['PT0.5S', 'PT0,5S', '-P1D', 'P-1D', 'P1e2D', 'P1D2T3H', 'P1', ' P1D', 'P1D\n', 'P২Y', ''],
+    ],
   },
   email: {
-    valid: ['a@b.com', 'first.last+tag@sub.example.org', `${'a'.repeat(64)}@example.com`],
+    valid: [
+      'a@b.com',
+      'first.last+tag@sub.example.org',
+      `${'a'.repeat(64)}@example.com`,
+      '"joe bloggs"@example.com',
+      '"joe..bloggs"@example.com',
+      '"joe@bloggs"@example.com',
+      '"a\\"b\\\\"@example.com',
+      '""@example.com',
+      'a@[127.0.0.1]',
+      'a@[IPv6:::1]',
+      'a@[ipv6:2001:db8::1]',
+    ],
     invalid: [
       'a',
       '@b.com',
@@ -58,6 +83,18 @@ const table: Record<string, { valid: string[]; invalid: string[] }> = {
       `${'a'.repeat(65)}@b.com`,
       'a@-b.com',
       'a@b_c.com',
+      '"a"b@c.com',
+      '"a"b"@c.com',
+      '"a\\"@c.com',
+      '"é"@c.com',
+      '"a\n"@c.com',
+      'a@[127.0.0.300]',
+      'a@[::1]',
+      'a@[IPv6:1.2.3.4]',
+      'a@[x:y]',
+      'a@[]',
+      'a@[127.0.0.1',
+      'a@b.com, c@d.com',
     ],
   },
   hostname: {
@@ -112,6 +149,80 @@ const table: Record<string, { valid: string[]; invalid: string[] }> = {
     valid: ['https://example.com/x', 'http://localhost:8080'],
     invalid: ['mailto:a@b.c', 'https://', 'javascript:alert(1)', 'http:/x'],
   },
+  iri: {
+    valid: [
+      'http://ƒøø.ßår/?∂éœ=πîx#πîüx',
+      'http://example.com/',
+      'http://[2001:db8::1]',
+      'http://ø.example/\u{10300}',
+      'http://ø.example/?\ue000\u{f0000}#é',
+      'urn:é',
+    ],
+    invalid: [
+      '/abc',
+      'âππ',
+      'é:b',
+      '\\\\WINDOWS\\filëßåré',
+      'http://2001:db8::1',
+      'http://ø.example/\n',
+      'http://ø.example/\ue000',
+      'http://ø.example/#?\ue000',
+      'http://ø.example/\ufdd0',
+      'http://ø.example/\u{1ffff}',
+      'http://ø.example/\u202e',
+      'http://ø.example/\ud800',
+      'http://ø.example:é/',
+      'http://[é]/',
+    ],
+  },
+  'iri-reference': {
+    valid: ['', '//ƒøø.ßår/?∂éœ=πîx#πîüx', '/âππ', 'âππ', '#ƒrägmênt', 'http://é@ø.example'],
+    invalid: ['\\\\WINDOWS\\filëßåré', '#ƒräg\\mênt', 'é:b', 'é b', '/\ue000', 'é%'],
+  },
+  'uri-template': {
+    valid: [
+      ...['', 'http://example.com/{term:1}/{term}', '{+v}', '{#v}', '{.v}', '{/v}', '{;v}', '{?v}'],
+      ...[
+        '{&v}',
+        '{v*}',
+        '{x,y}',
+        '{a.b}',
+        '{%41}',
+        '{v:1000}',
+        'a%41b',
+        "a'b",
+        'é\u{1f600}\ue000',
+      ],
+    ],
+    invalid: [
+      ...[
+        '{term',
+        'term}',
+        '{}',
+        '{+}',
+        '{a,,b}',
+        '{a,}',
+        '{v:0}',
+        '{v:01}',
+        '{v:10000}',
+        '{a..b}',
+      ],
+      ...[
+        '{.a.}',
+        '{v=d}',
+        '{,+v}',
+        '{é}',
+        '{a{b}}',
+        '{%4}',
+        'a b',
+        'a"b',
+        'a\\b',
+        '%{a}41',
+        '\x7f',
+      ],
+      ...['{a*:1}', '{a b}', '\ud800'],
+    ],
+  },
   uuid: {
     valid: ['123e4567-e89b-12d3-a456-426614174000', '123E4567-E89B-12D3-A456-426614174000'],
     invalid: ['123e4567e89b12d3a456426614174000', '123e4567-e89b-12d3-a456-42661417400g', ''],
@@ -123,6 +234,24 @@ const table: Record<string, { valid: string[]; invalid: string[] }> = {
   base64: { valid: ['QUJD'], invalid: ['====', 'QUJ'] },
   base64url: { valid: ['', 'QQ', '-_-_'], invalid: ['Q', '+/+/', 'QQ=='] },
   'json-pointer': { valid: ['', '/a/b', '/a~0b~1c', '/'], invalid: ['a', '/~', '/~2'] },
+  'relative-json-pointer': {
+    valid: ['0', '1', '120/foo/bar', '0#', '2/0/baz~0/1', '0//', '1+2/a', '0-1#'],
+    invalid: [
+      '',
+      '/a',
+      '-1/a',
+      '+1/a',
+      '01/a',
+      '01#',
+      '0##',
+      '1#/a',
+      '0/~2',
+      '1\n',
+      '1+0',
+      '1+',
+      '١/a',
+    ],
+  },
   regex: {
     valid: ['^a+$', '\\p{L}', '\\P{Script=Greek}', '\\\\\\w', 'a'.repeat(4096)],
     invalid: ['(', '[z-a]', '\\p{Lx}', '\\p{}', '\\p{L', '[a-\\p{L}]', '\\', 'a'.repeat(4097)],
@@ -158,7 +287,26 @@ describe('formats', () => {
 
   test('none throws on, or hangs at, long strings of one character', () => {
     for (const name of knownFormats()) {
-      for (const unit of ['a', '0', '=', ':', '/', '.', '%', '-', '1D', '~0', '(', 'P1']) {
+      for (const unit of [
+        'a',
+        '0',
+        '=',
+        ':',
+        '/',
+        '.',
+        '%',
+        '-',
+        '1D',
+        '~0',
+        '(',
+        'P1',
+        '{',
+        '{a',
+        '{a}',
+        'é',
+        '?',
+        '1+',
+      ]) {
         assert.equal(typeof FormatRegistry.Get(name)!(unit.repeat(200_000)), 'boolean');
       }
     }

@@ -1,6 +1,7 @@
 import { FormatRegistry } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
-import { bytesKind, lengthOf } from './type.ts';
+import { lengthOf } from '../../schema/bytes.ts';
+import { bytesKind } from './type.ts';
 
 export type Check = (value: unknown) => boolean;
 

@@ -1,13 +1,14 @@
 import { isAnyArrayBuffer } from 'node:util/types';
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
+import { toBase64 } from '../../schema/bytes.ts';
 import { isLost, lossText, RefusedPart, ResultFault, unwritableFault } from '../result.ts';
 import type { ResultRules } from '../types.ts';
 import { type Checks, Code } from './checks.ts';
 import { type Check, type KindRow, kindNamed } from './keywords.ts';
 import { byLiteral, tagsOf } from './overlap.ts';
 import { isSchema, kindOf, listOf, type Member, membersOf, recordOf } from './schema-tree.ts';
-import { bytesKind, toBase64 } from './type.ts';
+import { bytesKind } from './type.ts';
 
 /**
  * Compiles the projection of a schema to one function, since a closure for each part takes twenty times as long:

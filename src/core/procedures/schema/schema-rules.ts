@@ -8,11 +8,12 @@ import {
   TypeRegistry,
 } from '@sinclair/typebox';
 import { suggest } from '../../base/suggest.ts';
+import { knownFormats, registerFormats } from '../../schema/formats.ts';
 import { RegistrationError } from '../registration.ts';
-import { knownFormats, registerFormats } from './formats.ts';
 import { kindNamed } from './keywords.ts';
 import { patternFault } from './patterns.ts';
 import { forEachChild, kindOf } from './schema-tree.ts';
+import { registerBytes } from './type.ts';
 
 /** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
@@ -51,6 +52,7 @@ export function assertSchema(
   validator: 'own' | 'library' = 'own',
 ): void {
   registerFormats();
+  registerBytes();
   const ids = new Map<string, TSchema>();
   let parts = 0;
   const visit = (node: TSchema, path: string, depth: number): void => {

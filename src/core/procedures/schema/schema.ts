@@ -3,6 +3,7 @@ import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { messageOf } from '../../base/message-of.ts';
 import { isObject } from '../../protocol/body.ts';
 import { ErrorCode, type RpcError, standardError } from '../../protocol/errors.ts';
+import { fromBase64 } from '../../schema/bytes.ts';
 import { RegistrationError } from '../registration.ts';
 import type { ParamIssue, Procedure } from '../types.ts';
 import { type Checks, createChecks } from './checks.ts';
@@ -28,7 +29,7 @@ import {
   someWithin,
 } from './schema-tree.ts';
 import { isOrdered, sideOf, standardValidator } from './standard.ts';
-import { bytesKind, fromBase64 } from './type.ts';
+import { bytesKind } from './type.ts';
 
 /**
  * The schema that calls are checked against is the declared one, except that unknown names are refused unless

@@ -2,12 +2,12 @@ import { FormatRegistry, Kind, type TObject, type TSchema } from '@sinclair/type
 import { messageOf } from '../../base/message-of.ts';
 import { isObject } from '../../protocol/body.ts';
 import { ErrorCode, standardError } from '../../protocol/errors.ts';
+import { registerFormats } from '../../schema/formats.ts';
 import { isThenable, RegistrationError } from '../registration.ts';
 import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import type { StandardIssue, StandardSchema } from './declared.ts';
 import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
-import { registerFormats } from './formats.ts';
 import { defined, listOf, refId, shownSegment } from './schema-tree.ts';
 
 function vendorOf(schema: StandardSchema): string {

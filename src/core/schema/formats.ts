@@ -1,18 +1,23 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { FormatRegistry } from '@sinclair/typebox';
-import { isBase64, registerBytes } from './type.ts';
+import { isBase64 } from './bytes.ts';
 
 /** In no expression do two repeats without a limit stand beside each other, so every check takes linear time. */
 const expressions = {
   date: /^(\d{4})-(\d{2})-(\d{2})$/,
   time: /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i,
-  duration: /^P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?)$/,
-  localPart: /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+$/i,
+  // Years and days have months between them, hours and seconds minutes.
+  duration:
+    /^P(?!$)(?:\d+W|(?:\d+Y(?!\d+D))?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H(?!\d+S))?(?:\d+M)?(?:\d+S)?)?)$/,
+  atom: /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+$/i,
+  quotedLocalPart: /^"(?:[ !#-[\]-~]|\\[ -~])*"$/,
   label: /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i,
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   scheme: /^[a-z][a-z0-9+.-]*$/i,
   notUri: /[^a-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9a-f]{2})/i,
   notHost: /[^a-z0-9\-._~!$&'()*+,;=%]|%(?![0-9a-f]{2})/i,
+  notTemplate: /[^a-z0-9\-._~!$&'()*+,;=:@/?#[\]%]|%(?![0-9a-f]{2})/i,
+  notVariable: /[^a-z0-9_.%]|%(?![0-9a-f]{2})|^\.|\.(?:\.|$)/i,
   port: /^\d*$/,
 };
 
@@ -20,25 +25,29 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   date: isDate,
   time: isTime,
   'date-time': isDateTime,
+  // RFC 3339, appendix A.
   duration: (value) => expressions.duration.test(value),
   email: isEmail,
   hostname: isHostname,
   ipv4: (value) => isIPv4(value),
   ipv6: isPlainIpv6,
-  uri: (value) => isUriReference(value) && /^[^:/?#]+:/.test(value),
+  uri: isUri,
   'uri-reference': isUriReference,
+  iri: (value) => isUri(asUri(value)),
+  'iri-reference': (value) => isUriReference(asUri(value)),
+  'uri-template': isUriTemplate,
   url: (value) => /^(?:https?|ftp):\/\/[^/?#]/i.test(value) && isUriReference(value),
   uuid: (value) => expressions.uuid.test(value),
   byte: isBase64,
   base64: isBase64,
   base64url: (value) => !/[^A-Za-z0-9_-]/.test(value) && value.length % 4 !== 1,
-  'json-pointer': (value) => value === '' || (value.startsWith('/') && !/~(?![01])/.test(value)),
+  'json-pointer': isJsonPointer,
+  'relative-json-pointer': isRelativeJsonPointer,
   regex: isRegex,
 };
 
-/** Registers the formats and the kind of bytes with TypeBox. Idempotent. A format that the program has set before is kept. */
+/** Registers the formats with TypeBox. Idempotent. A format that the program has set before is kept. */
 export function registerFormats(): void {
-  registerBytes();
   for (const [name, check] of Object.entries(formats)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
   }
@@ -78,13 +87,23 @@ function isDateTime(value: string): boolean {
   return isDate(value.slice(0, 10)) && isTime(value.slice(11));
 }
 
-/** RFC 5321 with a dot-atom as the local part and a host name as the domain. */
+/** The Mailbox of RFC 5321, section 4.1.2. */
 function isEmail(value: string): boolean {
   if (value.length > 254) return false;
   const at = value.lastIndexOf('@');
   if (at < 1 || at > 64) return false;
-  const atoms = value.slice(0, at).split('.');
-  return atoms.every((atom) => expressions.localPart.test(atom)) && isHostname(value.slice(at + 1));
+  const [local, domain] = [value.slice(0, at), value.slice(at + 1)];
+  const isLocalPart =
+    expressions.quotedLocalPart.test(local) ||
+    local.split('.').every((atom) => expressions.atom.test(atom));
+  return isLocalPart && (isHostname(domain) || isAddressLiteral(domain));
+}
+
+/** Of the tags that an address literal may begin with, IPv6 is the only registered one. */
+function isAddressLiteral(domain: string): boolean {
+  if (!domain.startsWith('[') || !domain.endsWith(']')) return false;
+  const address = domain.slice(1, -1);
+  return /^ipv6:/i.test(address) ? isPlainIpv6(address.slice(5)) : isIPv4(address);
 }
 
 /** RFC 1123. */
@@ -133,6 +152,10 @@ function compiles(expression: string): boolean {
 /** The components of RFC 3986, appendix B, the path and the query as one. */
 const components = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^#]*)(?:#(.*))?$/s;
 
+function isUri(value: string): boolean {
+  return isUriReference(value) && /^[^:/?#]+:/.test(value);
+}
+
 function isUriReference(value: string): boolean {
   const [, scheme, authority, path = '', fragment = ''] = components.exec(value) ?? [];
   if (scheme !== undefined && !expressions.scheme.test(scheme)) return false;
@@ -169,4 +192,49 @@ function isIpLiteral(text: string): boolean {
 /** A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none. */
 function isPlainIpv6(text: string): boolean {
   return text.length <= 45 && !text.includes('%') && isIPv6(text);
+}
+
+// RFC 3987. The marks of direction are not among the characters, as its section 4.1 demands.
+const iriCharacters =
+  /(?!\p{Noncharacter_Code_Point})[\u00a0-\u200d\u2010-\u2029\u202f-\ud7ff\uf900-\uffef\u{10000}-\u{dffff}\u{e1000}-\u{effff}]/gu;
+const iriPrivate = /(?!\p{Noncharacter_Code_Point})[\ue000-\uf8ff\u{f0000}-\u{10ffff}]/gu;
+
+/** An IRI with its characters beyond ASCII percent-encoded is a URI. Those for private use are valid in the query only. */
+function asUri(iri: string): string {
+  return iri
+    .replace(/^([^?#]*)(\?[^#]*)/, (_, path: string, query: string) => path + encoded(query))
+    .replace(iriCharacters, '%20');
+}
+
+function encoded(text: string): string {
+  return text.replace(iriCharacters, '%20').replace(iriPrivate, '%20');
+}
+
+/** RFC 6570. A quote (') stands for itself, as erratum 6937 says. */
+function isUriTemplate(value: string): boolean {
+  // A wrong expression stays, with its brace. A slash keeps what stands around a right one apart.
+  const literals = value.replace(/\{([^{}]*)\}/g, (text, expression: string) =>
+    isTemplateExpression(expression) ? '/' : text,
+  );
+  return !expressions.notTemplate.test(encoded(literals));
+}
+
+function isTemplateExpression(expression: string): boolean {
+  const variables = expression.replace(/^[+#./;?&=,!@|]/, '').split(',');
+  return variables.every((variable) => {
+    const name = variable.replace(/(?::[1-9]\d{0,3}|\*)$/, '');
+    return name !== '' && !expressions.notVariable.test(name);
+  });
+}
+
+function isJsonPointer(value: string): boolean {
+  return value === '' || (value.startsWith('/') && !/~(?![01])/.test(value));
+}
+
+/** Levels up, a step among items, then `#` or a JSON Pointer (draft-bhutton-relative-json-pointer-00). */
+function isRelativeJsonPointer(value: string): boolean {
+  const start = /^(?:0|[1-9]\d*)(?:[+-][1-9]\d*)?/.exec(value);
+  if (start === null) return false;
+  const rest = value.slice(start[0].length);
+  return rest === '#' || isJsonPointer(rest);
 }

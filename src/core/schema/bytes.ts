@@ -1,0 +1,38 @@
+/** Bytes as base64 text with padding (RFC 4648, section 4). */
+
+/**
+ * Bytes that have come as base64 text, which `new Blob([bytes])` takes: `Uint8Array<ArrayBuffer>`. TypeScript before 5.7 has
+ * no such parameter, and `Uint8Array` alone means what it needs to mean there. As in the client's contract, which knows nothing
+ * of this side.
+ */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
+
+/** The bytes that base64 text of a valid length stands for. */
+export function lengthOf(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return (text.length / 4) * 3 - padding;
+}
+
+/**
+ * Whether a text is base64 with padding. Decodes it and compares lengths, which takes an eighth of the time of a regular
+ * expression: the decoder leaves out what is no base64, but takes the two characters of base64url as well.
+ */
+export function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return false;
+  // The decoder reads the low byte of each character: it takes U+0141 for an A. In a text of bytes nothing is searched.
+  if (/[\u0100-\uffff]/.test(text)) return false;
+  return Buffer.from(text, 'base64').length === lengthOf(text);
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+/** @param text valid base64 */
+export function fromBase64(text: string): Bytes {
+  const { buffer, byteOffset, length } = Buffer.from(text, 'base64');
+  // Few bytes lie in a pool, beside those of others.
+  return length === buffer.byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(buffer, byteOffset, length).slice();
+}

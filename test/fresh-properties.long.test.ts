@@ -13,7 +13,7 @@ const seed = process.env.TANDEM_SEED ?? String(randomInt(2 ** 31));
 const files = [
   'test/codegen/compatible-generated.long.test.ts',
   'test/jsonrpc/read.test.ts',
-  'test/pool/replica/params.test.ts',
+  'test/pool/replica/params.long.test.ts',
 ];
 
 describe(`properties with more cases, other ones each time (TANDEM_SEED=${seed})`, () => {

@@ -1,5 +1,6 @@
-import { group, groupBatched, poolAffinity } from './subjects.ts';
+import { group, groupBatched, poolAffinity, poolBatched, poolIntoSinks } from './subjects.ts';
 import { conformance } from './suite.ts';
 
-/** The pool once more, under the name of a group, and with affinity. */
-for (const subject of [group, groupBatched, poolAffinity]) conformance(subject);
+/** The pool once more: its calls together, into sinks, under the name of a group, and with affinity. */
+for (const subject of [poolBatched, poolIntoSinks, group, groupBatched, poolAffinity])
+  conformance(subject);

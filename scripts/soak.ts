@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { mallocSettings } from '../src/server/supervisor/fork-server.ts';
 import { Compiled, compiledTree } from '../test/compiled.ts';
@@ -22,38 +23,26 @@ import { fail, readArguments, readCount, readNumber } from './arguments.ts';
 
 const usage = `npm run soak -- [options]
 
-Calls over HTTP, among them hostile ones, large and broken uploads, streams, floods, reloads, steps of the clock.
+Calls over HTTP, 1% of them hostile, among large and broken uploads, streams, floods, reloads, steps of the clock.
 FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.
 
-  --calls 200000     calls in all
-  --hostile 1        per cent of them that are hostile
-  --minutes 0        the calls are spread over so many minutes at least
-  --reloads 12       each behind a bad edit that must be refused
-  --bursts 50        bursts of large bodies
-  --clock-steps 16   steps of the server's clock, which need libfaketime
-  --no-clock         leaves the clock alone
+  --calls 200000   calls in all
+  --minutes 0      the calls are spread over so many minutes at least
+  --no-clock       leaves the clock alone; its steps need libfaketime
 
 Instead of all that:
 
-  --nats             each fault of a cluster over NATS in its turn
-  --drain            SIGTERMs and rolling replacements under load, and kills of a server's only process
-  --rounds 200       with --drain: SIGTERMs; --minutes N begins none after so many minutes
-  --threads          what killed threads leave behind in memory
-  --kills N          with --drain (20) or --threads (600): how many`;
+  --nats           each fault of a cluster over NATS in its turn
+  --drain          SIGTERMs and rolling replacements under load, and kills of a server's only process
+  --threads        what killed threads leave behind in memory`;
 
 const values = readArguments(usage, {
   calls: { type: 'string', default: '200000' },
-  hostile: { type: 'string', default: '1' },
-  minutes: { type: 'string' },
-  reloads: { type: 'string', default: '12' },
-  bursts: { type: 'string', default: '50' },
+  minutes: { type: 'string', default: '0' },
   clock: { type: 'boolean', default: true },
-  'clock-steps': { type: 'string', default: '16' },
   nats: { type: 'boolean', default: false },
   drain: { type: 'boolean', default: false },
-  rounds: { type: 'string', default: '200' },
   threads: { type: 'boolean', default: false },
-  kills: { type: 'string' },
 });
 
 /** @returns what must not have happened */
@@ -64,7 +53,9 @@ async function soakCalls(): Promise<readonly string[]> {
       'steps of the clock need libfaketime: apt-get install -y faketime (--no-clock goes without them)',
     );
   }
-  const steps = readCount('clock-steps', values['clock-steps']);
+  const calls = readCount('calls', values.calls, 1);
+  /** @returns how often something happens that comes so often in a usual run */
+  const often = (usual: number): number => Math.ceil((usual * calls) / 200_000);
   /** Each run has another seed, unless FAULT_SEED gives one. */
   const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
   if (!Number.isSafeInteger(seed)) fail(`FAULT_SEED is an integer, not ${process.env.FAULT_SEED}`);
@@ -75,14 +66,14 @@ async function soakCalls(): Promise<readonly string[]> {
   let shown = 0;
   const report = await soak({
     seed,
-    calls: readCount('calls', values.calls, 1),
-    hostile: readNumber('hostile', values.hostile),
-    minutes: readNumber('minutes', values.minutes ?? '0'),
-    reloads: readCount('reloads', values.reloads),
-    bursts: readCount('bursts', values.bursts),
+    calls,
+    hostile: 1,
+    minutes: readNumber('minutes', values.minutes),
+    reloads: often(12),
+    bursts: often(50),
     // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
     startTimeoutMs: 30_000,
-    clock: values.clock && library !== undefined ? { library, steps } : undefined,
+    clock: values.clock && library !== undefined ? { library, steps: often(16) } : undefined,
     recoveryRounds: 10,
     signal: stopping.signal,
     onProgress: (sent) => {
@@ -96,29 +87,28 @@ async function soakCalls(): Promise<readonly string[]> {
 }
 
 const processes = 2;
+const rounds = 200;
 const replacements = 20;
+const processKills = 20;
+const threadKills = 300;
 
 /**
  * Compares the calls that handlers accepted with the answers that callers got, and counts connections that were reset before the
  * server accepted them. Measures the time until a killed process is back.
  */
 async function soakDrain(): Promise<readonly string[]> {
-  const rounds = readCount('rounds', values.rounds);
-  const kills = readCount('kills', values.kills ?? '20', 1);
-  const until = performance.now() + readNumber('minutes', values.minutes ?? 'Infinity') * 60_000;
   const cli = new CompiledCli(await compiledTree());
   const args = ['--port', '0', '--processes', String(processes)];
   try {
     const report = emptyReport();
-    let round = 0;
-    for (; round < rounds && performance.now() < until; round++) {
+    for (let round = 0; round < rounds; round++) {
       // The delay varies, so that the signal meets a cold and a warm server, and connections in any state.
       const before = 20 + ((round * 37) % 400);
       await drainRound((env) => cli.serve(args, env), before, report);
       if ((round + 1) % 20 === 0) console.error(`${round + 1} SIGTERMs`);
     }
     const { violations, ...counts } = report;
-    console.log(`${round} SIGTERMs, ${processes} processes, ${availableParallelism()} cores\n`);
+    console.log(`${rounds} SIGTERMs, ${processes} processes, ${availableParallelism()} cores\n`);
     console.log('| accepted | answered | after the signal | answered -32003 | never accepted |');
     console.log('|--:|--:|--:|--:|--:|');
     console.log(`| ${Object.values(counts).join(' | ')} |`);
@@ -130,9 +120,11 @@ async function soakDrain(): Promise<readonly string[]> {
     console.log('| calls | answered | reset | refused |');
     console.log('|--:|--:|--:|--:|');
     console.log(`| ${found.calls} | ${found.answered} | ${found.reset} | ${found.refused} |`);
-    const times = (await recoveryTimes(cli, kills)).map(Math.round);
+    const times = (await recoveryTimes(cli, processKills)).map(Math.round);
     const [median, longest] = [times[Math.floor(times.length / 2)], times.at(-1)];
-    console.log(`\n${kills} kills: the next answer after ${median} / ${longest} ms (median / max)`);
+    console.log(
+      `\n${processKills} kills: the next answer after ${median} / ${longest} ms (median / max)`,
+    );
     return [...violations, ...found.violations];
   } finally {
     cli.remove();
@@ -148,7 +140,6 @@ function slopeOf(readings: readonly Reading[], of: (reading: Reading) => number)
 
 /** In plain Node and in the service, with and without load, and with fewer arenas of malloc. */
 async function soakThreads(): Promise<void> {
-  const kills = String(readCount('kills', values.kills ?? '600', 1));
   const oneArena = { ...mallocSettings, MALLOC_ARENA_MAX: '1' };
   const runs = [
     ['node', '', mallocSettings],
@@ -159,25 +150,22 @@ async function soakThreads(): Promise<void> {
   ] as const;
   const compiled = new Compiled(await compiledTree());
   try {
-    console.log(`${kills} kills each\n`);
+    console.log(`${threadKills} kills each\n`);
     console.log('| | RSS first, half, last, MB | RSS, KB a kill | heap, KB a kill |');
     console.log('|---|--:|--:|--:|');
     for (const [subject, how, env] of runs) {
-      const child = compiled.start('test/fixtures/faults/killed-threads.ts', [subject, kills], env);
-      let text = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      const [code] = await once(child, 'close');
+      const args = [subject, String(threadKills)];
+      const child = compiled.start('test/fixtures/faults/killed-threads.ts', args, env);
+      const ended = once(child, 'close');
+      const printed = await text(child.stdout);
+      const [code] = await ended;
       if (code !== 0) throw new Error(`${subject} ended with ${code}`);
-      const readings = JSON.parse(text) as Reading[];
+      const readings = JSON.parse(printed) as Reading[];
       const at = [0, readings.length >> 1, readings.length - 1];
       const rss = at.map((i) => Math.round(readings[i]?.rssMb ?? 0)).join(', ');
-      const slopes = [
-        slopeOf(readings, ({ rssMb }) => rssMb),
-        slopeOf(readings, ({ heapMb }) => heapMb),
-      ];
-      console.log(`| ${subject}${how} | ${rss} | ${slopes.join(' | ')} |`);
+      const rssSlope = slopeOf(readings, ({ rssMb }) => rssMb);
+      const heapSlope = slopeOf(readings, ({ heapMb }) => heapMb);
+      console.log(`| ${subject}${how} | ${rss} | ${rssSlope} | ${heapSlope} |`);
     }
   } finally {
     compiled.remove();

@@ -2,16 +2,17 @@
  * Joins the modules that every process and every worker thread of this package loads into one file. Opening a file costs
  * more than reading it: 190 small ones take 150 ms of CPU, and the tests start more than a thousand threads and processes.
  *
- *   src/core/dispatch/kernel.js   before: the module        after: export { kernel_Kernel as Kernel } from '../base/joined.js'
+ *   src/core/dispatch/kernel.js   before: the module        after: export { m9_Kernel as Kernel } from '../base/joined.js'
  *   src/core/base/joined.js       all modules, each one once
  *
  * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
  * hooks that Node loads into a thread of its own are a file apart.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
-import { given, writeWithCode } from './compiled-code.ts';
+import { pathToFileURL } from 'node:url';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 /** What the main thread and the worker threads of a server start with. */
 const entries = ['src/index.js', 'src/core/workers/replica/main.js'];
@@ -22,28 +23,19 @@ const joined = 'src/core/base/joined.js';
 
 /**
  * @param copy the folder with the compiled files; changes them
- * @param keepsCode whether V8's compiled code of the joined file is written beside it, in place of its source map
+ * @param keepsCode whether V8's compiled code of the joined file is written beside it, instead of its source map
  */
 export async function joinModules(copy: string, keepsCode: boolean): Promise<void> {
-  const { exportsOf, later } = await findModules(copy);
+  const exportsOf = await findExports(copy);
   const modules = [...exportsOf.keys()];
   const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
-  for (const path of modules) keepApart(copy, path);
+  const names = [...exportsOf].flatMap(([path, members]) => members.map((one) => name(path, one)));
   const lines = [...exportsOf].map(([path, members]) =>
     exportLine(members, (member) => `${member} as ${name(path, member)}`, `./${path}`),
   );
-  const all: BuildOptions = {
-    ...common(copy),
-    stdin: { contents: lines.join('\n'), resolveDir: copy },
-    // What is imported later stays where it is.
-    external: [...later.map((path) => join(copy, path)), `*${onDemand}`],
-  };
-  if (keepsCode) {
-    const { outputFiles } = await build({ ...all, define: given, write: false });
-    writeWithCode(join(copy, joined), outputFiles[0]?.text ?? '');
-  } else {
-    await build({ ...all, outfile: join(copy, joined), sourcemap: true });
-  }
+  const all = { ...common(copy), stdin: { contents: lines.join('\n'), resolveDir: copy } };
+  if (keepsCode) await writeWithCode(join(copy, joined), all, names);
+  else await build({ ...all, outfile: join(copy, joined), sourcemap: true });
   await build({
     ...common(copy),
     entryPoints: [hooks],
@@ -67,6 +59,21 @@ const typeBoxEntries = [
   ['@sinclair/typebox', '@sinclair/typebox/index.js'],
 ] as const;
 
+/**
+ * What is imported on demand stays where it is: esbuild would wrap it, and all that it imports, in functions, which are compiled
+ * twice, once to see where they end.
+ */
+const onDemand = (copy: string): Plugin => ({
+  name: 'on-demand',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+      kind === 'dynamic-import'
+        ? { path: relativeTo(dirname(join(copy, joined)), join(resolveDir, path)), external: true }
+        : undefined,
+    );
+  },
+});
+
 const common = (copy: string) =>
   ({
     absWorkingDir: copy,
@@ -79,69 +86,70 @@ const common = (copy: string) =>
       typeBoxEntries.map(([name, path]) => [name, join(copy, 'node_modules', path)]),
     ),
     ignoreAnnotations: true,
-  }) as const;
+    plugins: [onDemand(copy)],
+  }) satisfies BuildOptions;
 
-/** Ends the names of modules that are imported on demand. Node takes each for a module of its own, which exports the same. */
-const onDemand = '?on-demand';
-const importOnDemand = /\bimport\((['"])(\.[^'"]+\.js)\1\)/g;
+/** @returns the exported names of each module that the entries import before they run, by its path in the copy */
+async function findExports(copy: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  // esbuild wants a folder although it writes nothing there.
+  const unused = { outdir: join(copy, 'unused'), metafile: true, write: false } as const;
+  const { metafile } = await build({ ...common(copy), ...unused, entryPoints: entries });
+  const modules = Object.keys(metafile.inputs).sort();
+  const options = { absWorkingDir: copy, outbase: copy, entryPoints: modules };
+  const { outputs } = (await build({ ...options, ...unused })).metafile;
+  return new Map(modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []]));
+}
+
+/** Names that a script uses instead of what only a module has. No name of this repository begins with a dollar. */
+const given = { 'import.meta.url': '$ownUrl', 'import.meta.resolve': '$resolveUrl' };
+/** Parameters of the script. Functions that come from V8's code can't import: Node does not know whose they are. */
+const parameters = ['require', 'module', '$import', ...Object.values(given)].join(', ');
 
 /**
- * Where a module of the bundle imports another one on demand, esbuild would wrap that one, and all that it imports, in functions:
- * these are compiled twice, once to see where they end.
+ * Writes the joined modules with V8's compiled code of them, so that a thread compiles next to nothing. Node can be given such code
+ * for a script, not for a module:
+ *
+ *   joined.js      export const { m0_Kernel, ... } = what the script exports
+ *   joined.txt     the script, in plain ASCII
+ *   joined.code    V8's code of all that ran when the script was loaded once
+ *
+ * V8 refuses code of another version or of other flags, and compiles the script as if there was none.
  */
-function keepApart(copy: string, path: string): void {
-  const file = join(copy, path);
-  const text = readFileSync(file, 'utf8');
-  const apart = text.replaceAll(importOnDemand, (_, _quote, to: string) => {
-    const target = join(dirname(file), to);
-    return `import(${JSON.stringify(relativeTo(dirname(join(copy, joined)), target) + onDemand)})`;
+async function writeWithCode(
+  file: string,
+  options: BuildOptions,
+  names: readonly string[],
+): Promise<void> {
+  const [script, code] = [file.replace(/js$/, 'txt'), file.replace(/js$/, 'code')];
+  const { outputFiles } = await build({ ...options, format: 'cjs', define: given, write: false });
+  const body = outputFiles?.[0]?.text.replaceAll(/\bimport\(/g, '$$import(');
+  writeFileSync(script, `(function (${parameters}) { ${body}\n})`);
+  writeFileSync(code, '');
+  writeFileSync(
+    file,
+    `import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Script } from 'node:vm';
+export const script = new Script(readFileSync(${JSON.stringify(script)}, 'latin1'), {
+  filename: ${JSON.stringify(file)},
+  cachedData: readFileSync(${JSON.stringify(code)}),
+});
+const load = script.runInThisContext();
+const { url, resolve } = import.meta;
+const module = {};
+load(createRequire(url), module, (specifier) => import(specifier), url, resolve);
+export const { ${names.join(', ')} } = module.exports;
+`,
+  );
+  // By its URL: a path may hold signs that mean something else in an import.
+  const keep = `import { script } from ${JSON.stringify(pathToFileURL(file).href)};
+import { writeFileSync } from 'node:fs';
+writeFileSync(${JSON.stringify(code)}, script.createCachedData());`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', keep], {
+    encoding: 'utf8',
   });
-  if (apart !== text) writeFileSync(file, apart);
+  if (status !== 0) throw new Error(`${file} can't be loaded: ${stderr}`);
 }
-
-interface Modules {
-  /** The exported names of each module that the entries import before they run, by its path in the copy. */
-  readonly exportsOf: ReadonlyMap<string, readonly string[]>;
-  /** The paths of the modules that are imported when something needs them. */
-  readonly later: readonly string[];
-}
-
-async function findModules(copy: string): Promise<Modules> {
-  const { metafile } = await build({
-    ...common(copy),
-    entryPoints: entries,
-    outdir: unused(copy),
-    metafile: true,
-    write: false,
-  });
-  const found = new Set<string>();
-  const visit = (path: string): void => {
-    if (found.has(path)) return;
-    found.add(path);
-    for (const { path: imported, kind, external } of metafile.inputs[path]?.imports ?? []) {
-      if (kind === 'import-statement' && external !== true) visit(imported);
-    }
-  };
-  entries.forEach(visit);
-  const modules = [...found].sort();
-  const { outputs } = (
-    await build({
-      absWorkingDir: copy,
-      entryPoints: modules,
-      outdir: unused(copy),
-      outbase: copy,
-      metafile: true,
-      write: false,
-    })
-  ).metafile;
-  return {
-    exportsOf: new Map(modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []])),
-    later: Object.keys(metafile.inputs).filter((path) => !found.has(path)),
-  };
-}
-
-/** esbuild wants a folder although it writes nothing there. */
-const unused = (copy: string): string => join(copy, 'unused');
 
 function exportLine(
   members: readonly string[],

@@ -1,19 +1,22 @@
 /**
  * `npm run api`: writes the API reports, api/*.api.md: every public type as the declarations of both packages have it.
- * With --check it writes nothing, and exits with 1 where a report is out of date: a public type has changed.
+ * With --check it writes nothing, and exits with 1 if a report is out of date: a public type has changed.
  *
  * API Extractor reads the declarations with a TypeScript of its own, since TypeScript 7 has no API for that.
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import { messageOf } from '../src/core/base/message-of.ts';
+import { fail } from './arguments.ts';
 import { buildClient, writeTypes } from './bundle.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const client = join(root, 'packages/client');
 const reports = join(root, 'api');
+const isCheck = process.argv.includes('--check');
 
 /** By the name of the report: the package, and the declarations of the entry. */
 const entries = {
@@ -25,8 +28,8 @@ const entries = {
   'tandem-rpc-client-tanstack': [client, 'dist/tanstack.d.ts'],
 } as const;
 
-/** Writes the report of one entry into `folder`. */
-function report(name: keyof typeof entries, folder: string): void {
+/** Writes the report of one entry; with --check into `folder` alone. @returns whether it has changed */
+function report(name: keyof typeof entries, folder: string): boolean {
   const [projectFolder, entry] = entries[name];
   const config = ExtractorConfig.prepare({
     configObject: {
@@ -48,7 +51,7 @@ function report(name: keyof typeof entries, folder: string): void {
       apiReport: {
         enabled: true,
         reportFileName: `${name}.api.md`,
-        reportFolder: folder,
+        reportFolder: reports,
         reportTempFolder: folder,
       },
       docModel: { enabled: false },
@@ -56,7 +59,7 @@ function report(name: keyof typeof entries, folder: string): void {
       tsdocMetadata: { enabled: false },
       messages: {
         compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.Error } },
-        // The house writes its comments without TSDoc's tags, and some public types lean on types without a name outside.
+        // Comments are written without TSDoc's tags, and some public types use types without a name outside.
         extractorMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
@@ -64,13 +67,14 @@ function report(name: keyof typeof entries, folder: string): void {
     configObjectFullPath: undefined,
     packageJsonFullPath: join(projectFolder, 'package.json'),
   });
-  const { succeeded } = Extractor.invoke(config, {
-    localBuild: true,
+  const { errorCount, apiReportChanged } = Extractor.invoke(config, {
+    localBuild: !isCheck,
     messageCallback: (message) => {
       message.handled = message.logLevel !== ExtractorLogLevel.Error;
     },
   });
-  if (!succeeded) throw new Error(`API Extractor can't read ${entry}`);
+  if (errorCount > 0) throw new Error(`API Extractor can't read ${entry}`);
+  return apiReportChanged;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-api-'));
@@ -78,26 +82,17 @@ try {
   writeTypes(root, join(root, 'dist'));
   await buildClient(root, client);
   mkdirSync(reports, { recursive: true });
-  for (const name of Object.keys(entries) as (keyof typeof entries)[]) {
-    report(name, folder);
-    const file = `${name}.api.md`;
-    const text = readFileSync(join(folder, file), 'utf8');
-    const known = join(reports, file);
-    if (existsSync(known) && readFileSync(known, 'utf8') === text) {
-      console.log(`api/${file} is current`);
-    } else if (process.argv.includes('--check')) {
-      console.error(
-        `api/${file}: a public type has changed; where that is meant, run npm run api, and tell of it in CHANGELOG.md`,
-      );
-      process.exitCode = 1;
-    } else {
-      cpSync(join(folder, file), known);
-      console.log(`api/${file} was written`);
-    }
+  const names = Object.keys(entries) as (keyof typeof entries)[];
+  const changed = names.filter((name) => report(name, folder));
+  for (const name of changed)
+    console.log(`api/${name}.api.md ${isCheck ? 'differs' : 'was written'}`);
+  if (isCheck && changed.length > 0) {
+    fail(
+      'a public type has changed; if that is meant, run npm run api, and tell of it in CHANGELOG.md',
+    );
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  fail(messageOf(error));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

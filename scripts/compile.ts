@@ -10,11 +10,11 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { prefixOf, removeForgotten } from './forgotten-copies.ts';
 import { joinModules } from './join-modules.ts';
 import { keptConsole } from './kept-console.ts';
 import { run } from './run.ts';
@@ -39,7 +39,7 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
   const builds = join(root, buildFolder);
   mkdirSync(builds, { recursive: true });
   removeForgotten(builds);
-  const copy = mkdtempSync(join(builds, prefixOf(process.pid)));
+  const copy = mkdtempSync(join(builds, `test-${process.pid}-`));
   try {
     const [page] = await Promise.all([keptConsole(root, builds), compileSources(root, copy, form)]);
     cpSync(page, join(copy, 'dist/console'), { recursive: true });
@@ -60,6 +60,30 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
   const own = manifest.replaceAll('./dist/', './').replaceAll('src/required.js', 'src/index.js');
   writeFileSync(join(copy, 'package.json'), own);
   return copy;
+}
+
+/**
+ * Removes what runs that were killed have left: what is older than an hour and whose maker has ended, since a soak reads its copy for
+ * hours. What is younger stays: the report of the coverage reads a copy after its maker has ended.
+ */
+function removeForgotten(builds: string): void {
+  for (const name of readdirSync(builds)) {
+    const path = join(builds, name);
+    // What other scripts have installed here is no copy, and stays.
+    const copy = /^(?:test-(\d+)|console|reference)-/.exec(name);
+    const isOld = Date.now() - statSync(path).mtimeMs > 3_600_000;
+    if (copy !== null && isOld && !isRunning(copy[1]))
+      rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: string | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(Number(pid), 0);
+  } catch (error) {
+    // A process of another user may not be asked, but is there.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 async function compileSources(root: string, copy: string, form: TreeForm): Promise<void> {

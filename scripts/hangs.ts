@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunningTests } from './running-tests.ts';
 
@@ -19,45 +19,28 @@ export function watchForHangs(
   limitOf: (name: string) => number,
 ): void {
   mkdirSync(folder);
-  const seen = new Map<string, { readonly events: number; readonly at: number }>();
+  const check = (file: string): void => {
+    const path = join(folder, file);
+    const { entry, running, last } = JSON.parse(readFileSync(path, 'utf8')) as RunningTests;
+    const name = nameOf(entry);
+    const limitMs = limitOf(name);
+    if (Date.now() - statSync(path).mtimeMs <= limitMs) return;
+    const tests = running.map((test) => `\n  runs: ${test}`).join('');
+    const ended = last === undefined ? '' : `\n  ended last: ${last}`;
+    console.error(
+      `\n${name} hangs: no test began or ended for ${limitMs / 1000} s${tests}${ended}`,
+    );
+    rmSync(path);
+    process.kill(Number.parseInt(file, 10), 'SIGKILL');
+  };
   const tick = (): void => {
-    const now = performance.now();
     for (const file of readdirSync(folder)) {
-      const told = read(join(folder, file));
-      if (told === undefined) continue;
-      const before = seen.get(file);
-      const name = nameOf(told.entry);
-      const limitMs = limitOf(name);
-      if (before?.events !== told.events) seen.set(file, { events: told.events, at: now });
-      else if (now - before.at > limitMs) {
-        rmSync(join(folder, file), { force: true });
-        report(name, limitMs, told);
-        end(Number.parseInt(file, 10));
+      try {
+        check(file);
+      } catch {
+        // The process writes the file just now, or has ended.
       }
     }
   };
   setInterval(tick, tickMs).unref();
-}
-
-/** @returns undefined if the process writes it just now, or has ended */
-function read(path: string): RunningTests | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as RunningTests;
-  } catch {
-    return undefined;
-  }
-}
-
-function report(name: string, limitMs: number, { running, last }: RunningTests): void {
-  const tests = running.map((test) => `\n  runs: ${test}`).join('');
-  const ended = last === undefined ? '' : `\n  ended last: ${last}`;
-  console.error(`\n${name} hangs: no test began or ended for ${limitMs / 1000} s${tests}${ended}`);
-}
-
-function end(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }

@@ -9,21 +9,21 @@ import { afterEach, beforeEach, type SuiteContext, type TestContext } from 'node
 export interface RunningTests {
   /** The file that the process runs. */
   readonly entry: string;
-  /** How many tests began and ended. */
-  readonly events: number;
   readonly running: readonly string[];
   /** The test that ended last. */
-  readonly last: string | undefined;
+  readonly last?: string;
 }
 
 const file = join(process.env.RUNNING_TESTS_FOLDER ?? '', `${process.pid}.json`);
 const running = new Set<string>();
-let events = 0;
-let last: string | undefined;
 
-function tell(): void {
-  const entry = process.argv[1] ?? '';
-  const told: RunningTests = { entry, events: events++, running: [...running], last };
+/** The time of the file is that of the last event. */
+function tell(last?: string): void {
+  const told: RunningTests = {
+    entry: process.argv[1] ?? '',
+    running: [...running],
+    ...(last !== undefined && { last }),
+  };
   writeFileSync(file, JSON.stringify(told));
 }
 
@@ -38,8 +38,7 @@ beforeEach((test) => {
   tell();
 });
 afterEach((test) => {
-  last = nameOf(test);
-  running.delete(last);
-  tell();
+  running.delete(nameOf(test));
+  tell(nameOf(test));
 });
 process.on('exit', () => rmSync(file, { force: true }));

@@ -107,24 +107,6 @@ describe('a bounded queue', () => {
     await service.assertIdle();
   });
 
-  test('of a burst into a full worker exactly maxQueue calls are kept', async () => {
-    const { gate, held } = await holdWorker(service);
-    const burst = plans(40);
-    const answers = service.sendAll(burst);
-    await until(() => service.pool.queued === 5);
-    board.open(gate);
-    const ended = await answers;
-    const good = ended.filter(({ outcome }) => outcome === 'ok');
-    for (const one of ended) if (!good.includes(one)) assertOverloaded(one);
-    assert.equal(good.length, 5);
-    assert.equal(
-      runsOf(burst).reduce((sum, runs) => sum + runs, 0),
-      5,
-    );
-    assertRanOnce(good.map(({ plan }) => plan));
-    assertOk([await held]);
-  });
-
   test('five times more than there is room for: each id has one answer, each admitted call runs once, no refused one does', async () => {
     const sent: Promise<Ended[]>[] = [];
     const all: Plan[] = [];
@@ -224,25 +206,6 @@ describe('a bounded wait', () => {
       assert.ok(['ok', '-32000'].includes(outcome), outcome);
     }
     await service.whole();
-  });
-
-  test('a caller that waits less: -32001 in the queue, and the call never runs', async () => {
-    const { gate, held } = await holdWorker(service);
-    const some = plans(3);
-    for (const { outcome, data } of await service.sendAll(some, { timeoutMs: 40 })) {
-      assert.equal(outcome, '-32001');
-      assert.deepEqual(data, { timeoutMs: 40 });
-    }
-    const batch = plans(3);
-    assert.deepEqual(outcomes(await service.batch(batch, { timeoutMs: 40 })), [
-      '-32001',
-      '-32001',
-      '-32001',
-    ]);
-    board.open(gate);
-    assertOk([await held]);
-    await answersAgain(service);
-    assert.deepEqual(new Set(runsOf([...some, ...batch])), new Set([0]));
   });
 });
 

@@ -11,10 +11,8 @@ import {
   fixture,
   gate,
   outcomes,
-  type Plan,
   plan,
   plans,
-  runsOf,
   Service,
 } from './plans.ts';
 
@@ -46,72 +44,6 @@ export default router;
 }
 
 describe('close()', () => {
-  test('under load with a full queue and no grace: every id is answered once; what ran is lost, what waited is cancelled and never runs', async (t) => {
-    const service = await Service.start(t, { workers: 2, maxQueue: 300 });
-    const never = gate();
-    const held = plans(2, 'hold', { method: 'heavy', gate: never });
-    const running = service.sendAll(held);
-    for (const one of held) await begun(one);
-    const waiting = plans(2, 'wait', { method: 'in.long', gate: never });
-    const inline = service.sendAll(waiting);
-    const queued = [...plans(100), ...plans(50, 'wait', { method: 'one', gate: never })];
-    const batches = Array.from({ length: 30 }, () => plans(5));
-    const answers = service.sendAll(queued);
-    const batchAnswers = batches.map((some) => service.batch(some));
-    const mixed = [
-      plan('wait', { method: 'in.long', gate: never }),
-      plan('echo'),
-      plan('echo', { method: 'in.act' }),
-    ];
-    const mixedAnswer = service.batch(mixed);
-    await until(() => service.pool.queued === 300);
-    const closing = service.dispatcher.close(0);
-    assert.equal(service.dispatcher.close(), closing, 'idempotent');
-    assert.deepEqual(new Set(outcomes(await running)), new Set(['-32002 shutdown']));
-    assert.deepEqual(new Set(outcomes(await inline)), new Set(['-32002 shutdown']));
-    assert.deepEqual(new Set(outcomes(await answers)), new Set(['-32003']));
-    for (const answer of batchAnswers) {
-      assert.deepEqual(new Set(outcomes(await answer)), new Set(['-32003']));
-    }
-    assert.deepEqual(outcomes(await mixedAnswer), ['-32002 shutdown', '-32003', '-32003']);
-    await closing;
-    assert.equal(service.dispatcher.stats().state, 'closed');
-    const late = plans(5);
-    assert.deepEqual(new Set(outcomes(await service.sendAll(late))), new Set(['-32003']));
-    const notRun = [...queued, ...batches.flat(), ...mixed.slice(1), ...late];
-    assert.deepEqual(new Set(runsOf(notRun)), new Set([0]));
-    assertRanOnce([...held, ...waiting]);
-    assert.deepEqual(
-      waiting.map(({ params }) => board.marks(params.n)),
-      [1, 1],
-      'signals aborted',
-    );
-    await service.dispatcher.close();
-  });
-
-  test('with time: everything that was accepted ends well, in both places', async (t) => {
-    const service = await Service.start(t, { workers: 2 });
-    const all: Plan[] = [];
-    const add = (some: Plan[]): Plan[] => {
-      all.push(...some);
-      return some;
-    };
-    const answers = [
-      service.sendAll(add(plans(300))),
-      service.sendAll(add(plans(20, 'slow', { method: 'one' }))),
-      service.sendAll(add(plans(20, 'later', { method: 'long' }))),
-      service.sendAll(add(plans(20, 'later', { method: 'in.long' }))),
-      ...Array.from({ length: 10 }, () =>
-        service.batch(
-          add([...plans(2, 'slow'), plan('later', { method: 'in.long' }), ...plans(150)]),
-        ),
-      ),
-    ];
-    await service.dispatcher.close();
-    for (const answer of answers) assertOk(await answer);
-    assertRanOnce(all);
-  });
-
   test('while a thread is being killed: answers, and ends', async (t) => {
     const service = await Service.start(t, { workers: 1 });
     const culprit = plan('loop');

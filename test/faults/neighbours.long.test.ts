@@ -60,38 +60,6 @@ describe('one worker: what a killed thread leaves behind', () => {
     });
   }
 
-  test('a suspended call past its deadline: -32001, its signal aborts, the thread and its neighbours stay', async () => {
-    await service.whole();
-    const [thread] = service.threads;
-    const { kills, deaths } = service.pool;
-    const open = gate();
-    const neighbour = service.send(plan('wait', { method: 'long', gate: open }));
-    const expired = ['wait', 'stubborn', 'never'].map((kind) =>
-      plan(kind, { method: 'soon', gate: gate() }),
-    );
-    for (const { outcome, data } of await service.sendAll(expired)) {
-      assert.equal(outcome, '-32001');
-      assert.deepEqual(data, { timeoutMs: 2000 });
-    }
-    await until(() => expired.every(({ params }) => board.marks(params.n) === 1));
-    board.open(open);
-    assert.deepEqual((await neighbour).thread, thread);
-    assert.equal((await service.send(plan())).thread, thread);
-    assert.deepEqual([service.pool.kills, service.pool.deaths], [kills, deaths]);
-    assertRanOnce(expired);
-    for (const { params } of expired) board.open(params.gate);
-  });
-
-  test('a result that comes after its deadline is not delivered a second time', async () => {
-    await service.whole();
-    const late = plan('stubborn', { method: 'act', gate: gate() });
-    assert.equal((await service.send(late)).outcome, '-32001');
-    board.open(late.params.gate);
-    const some = plans(5, 'later');
-    assertOk(await service.sendAll(some));
-    assertRanOnce([late, ...some]);
-  });
-
   test('calls that never settle do not use a worker up', async () => {
     await service.whole();
     // A thread that a busy machine lets not answer for half a second is ended, and its calls with it: then all are sent again.
@@ -108,58 +76,6 @@ describe('one worker: what a killed thread leaves behind', () => {
       assert.equal(service.pool.kills, kills);
       break;
     }
-  });
-
-  test('a batch goes on in order behind a killed call, an expired one and a lost one', async () => {
-    await service.whole();
-    const kinds = [
-      'echo',
-      'loop',
-      'echo',
-      'never',
-      'echo',
-      'reallyExit',
-      'later',
-      'spinLater',
-      'echo',
-    ];
-    const some = kinds.map((kind) =>
-      plan(kind, { method: ['loop', 'never', 'spinLater'].includes(kind) ? 'act' : 'long' }),
-    );
-    const ended = await service.batch(some);
-    assert.deepEqual(outcomes(ended), [
-      'ok',
-      '-32001',
-      'ok',
-      '-32001',
-      'ok',
-      '-32002 exit',
-      'ok',
-      '-32001',
-      'ok',
-    ]);
-    assertRanOnce(some);
-    const orders = some.map(({ params }) => board.order(params.n));
-    assert.deepEqual(
-      orders,
-      orders.toSorted((a, b) => a - b),
-      'each began after the one before it',
-    );
-    await service.assertIdle();
-  });
-
-  test('in a batch the next call begins when the one before has ended, also when that waits', async () => {
-    await service.whole();
-    const first = plan('wait', { method: 'long', gate: gate() });
-    const some = [first, ...plans(3, 'echo', { method: 'long' })];
-    const answer = service.batch(some);
-    await begun(first);
-    // The thread is free, and others pass.
-    assertOk(await service.sendAll(plans(50, 'echo', { method: 'long' })));
-    assert.deepEqual(runsOf(some), [1, 0, 0, 0]);
-    board.open(first.params.gate);
-    assertOk(await answer);
-    assertRanOnce(some);
   });
 
   test('a caller that goes while the rest of its batch is taken back: what runs of it is told all the same', async () => {

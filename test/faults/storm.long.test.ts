@@ -122,39 +122,6 @@ for (const transport of servers) {
       assert.deepEqual([pool().kills, pool().deaths, threadsOf()], [0, 0, threads]);
     });
 
-    test('a batch whose caller has gone: what runs is told, what has not begun never runs', async () => {
-      for (const method of ['long', 'in.long']) {
-        const some = [
-          plan('wait', { method, gate: gate() }),
-          plan('echo'),
-          plan('echo', { method: 'in.act' }),
-        ];
-        const socket = await post(port, some);
-        await begun(some[0] as Plan);
-        socket.destroy();
-        await until(() => board.marks(some[0]!.params.n) === 1);
-        await until(() => app.dispatcher.stats().inFlight === 0);
-        assert.deepEqual(runsOf(some), [1, 0, 0]);
-      }
-    });
-
-    test('the header rpc-timeout-ms ends a call in the queue: -32001, and it never runs', async () => {
-      const held = plans(2, 'hold', { method: 'heavy', gate: gate() });
-      const holding = await Promise.all(held.map((one) => post(port, one)));
-      for (const one of held) await begun(one);
-      const waiting = plan();
-      const socket = await post(port, waiting, 60);
-      const [ended] = readAnswer(waiting, await receive(socket));
-      assert.deepEqual([ended?.outcome, ended?.data], ['-32001', { timeoutMs: 60 }]);
-      board.open(held[0]!.params.gate);
-      for (const one of holding) await receive(one);
-      const after = plan();
-      const last = await post(port, after);
-      assert.equal(readAnswer(after, await receive(last))[0]?.outcome, 'ok');
-      assert.deepEqual(runsOf([waiting, after]), [0, 1]);
-      for (const one of [socket, last, ...holding]) one.destroy();
-    });
-
     test('an aborted call in a loop costs one thread, at its deadline', async () => {
       const some = plans(4, 'loop');
       const others = plans(100);
@@ -172,23 +139,6 @@ for (const transport of servers) {
       const socket = await post(port, next);
       assert.equal(readAnswer(next, await receive(socket))[0]?.outcome, 'ok');
       socket.destroy();
-    });
-
-    test('close() with a full queue: every accepted request has one answer', async () => {
-      const held = plans(2, 'hold', { method: 'heavy', gate: gate() });
-      const some = plans(60);
-      const sockets = await Promise.all(held.map((one) => post(port, one)));
-      for (const one of held) await begun(one);
-      sockets.push(...(await Promise.all(some.map((one) => post(port, one)))));
-      await until(() => pool().queued === some.length);
-      const answers = sockets.map(receive);
-      const closing = app.close();
-      board.open(held[0]!.params.gate);
-      for (const [i, one] of [...held, ...some].entries()) {
-        const [ended] = readAnswer(one, await answers[i]);
-        assert.equal(ended?.outcome, 'ok');
-      }
-      await closing;
     });
   });
 }

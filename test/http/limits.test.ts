@@ -75,9 +75,9 @@ const tooMuch = (limit: number, reason?: 'params') => ({
 function router() {
   const ran: unknown[] = [];
   const made = new Router();
-  made.rpc({ name: 'text', placement: 'inline' }, ({ length }, { id }) => {
+  made.rpc({ name: 'text', placement: 'inline' }, ({ length, letter }, { id }) => {
     ran.push(id);
-    return 'x'.repeat(Number(length ?? 0));
+    return String(letter ?? 'x').repeat(Number(length ?? 0));
   });
   const waiting: (() => void)[] = [];
   made.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { id }) => {
@@ -350,8 +350,8 @@ const limits: readonly Limit[] = [
       const { router: given, ran } = router();
       const { client } = await start({ router: given, maxReplyBytes: 500 });
       // The brackets, the comma, and two replies.
-      const batch = (second: number) =>
-        `[${rpc('text', replyOf(240, 1), 1)},${rpc('text', replyOf(second, 2), 2)}]`;
+      const first = rpc('text', replyOf(240, 1), 1);
+      const batch = (second: number) => `[${first},${rpc('text', replyOf(second, 2), 2)}]`;
       const whole = await client().ask(post(batch(257)));
       assert.equal(whole.body.length, 500);
       assert.deepEqual(ran.splice(0), [1, 2]);
@@ -362,6 +362,10 @@ const limits: readonly Limit[] = [
         [undefined, tooMuch(500), tooMuch(500)],
       );
       assert.deepEqual(ran, [1, 2]);
+      // Bytes count, not characters: these take two each.
+      const wide = rpc('text', { length: replyOf(258, 2).length / 2, letter: 'é' }, 2);
+      const refused = json(await client().ask(post(`[${first},${wide}]`)));
+      assert.deepEqual((refused as unknown as Record<string, unknown>[])[1]?.error, tooMuch(500));
     },
   },
   {

@@ -140,6 +140,15 @@ describe('a batch across both places', () => {
       const inline = await dispatcher.dispatch({ method: `in.${name}`, id: 1 });
       assert.deepEqual(inline, { jsonrpc: '2.0', id: 1, result: threadId });
     }
+    const batch = ['out', 'in', 'out', 'out', 'in'].map((place, id) => ({
+      method: `${place}.thread`,
+      id,
+    }));
+    const replies = (await dispatcher.dispatch(batch)) as { result: number }[];
+    assert.deepEqual(
+      replies.map(({ result: thread }) => (threads.includes(thread) ? 'out' : 'in')),
+      ['out', 'in', 'out', 'out', 'in'],
+    );
   });
 
   test('handleRequest keeps the order too, on this thread', async () => {
@@ -208,18 +217,23 @@ describe('batchConcurrency', () => {
 
   test('keeps the limit of the whole reply', async () => {
     const big = (id: number) => ({ method: 'out.big', params: [1_000_000], id });
-    const text = await dispatcher.dispatchText(JSON.stringify([1, 2, 3, 4].map(big)));
+    journal.clear();
+    const late = { method: 'in.mark', params: [journal.file, 'late'], id: 7 };
+    const batch = [...[1, 2, 3, 4, 5, 6].map(big), late];
+    const text = await dispatcher.dispatchText(JSON.stringify(batch));
     assert.ok(text !== undefined && text.length <= maxReplyBytes);
     const replies = JSON.parse(text) as { id: number; error?: { code: number; data: unknown } }[];
     assert.deepEqual(
       replies.map(({ id }) => id),
-      [1, 2, 3, 4],
+      [1, 2, 3, 4, 5, 6, 7],
     );
     const refused = replies.flatMap(({ error: failure }) => failure ?? []);
-    assert.equal(refused.length, 2);
+    assert.equal(refused.length, 5);
     for (const { code, data } of refused) {
       assert.equal(code, -32004);
       assert.deepEqual(data, { limit: maxReplyBytes });
     }
+    // By then the replies were too large: nothing more begins.
+    assert.deepEqual(journal.lines(), []);
   });
 });

@@ -47,20 +47,6 @@ describe('a signal', () => {
     assert.deepEqual(counted, ['kept', 'last']);
   });
 
-  test('aborts the signals of what runs, in both places', async () => {
-    for (const place of ['in', 'out']) {
-      const gone = new AbortController();
-      const reply = running.call(`${place}.untilAborted`, place, { signal: gone.signal });
-      const thread = await running.begunOn(place);
-      assert.equal(await isSettled(reply), false);
-      gone.abort();
-      // The handler ended by itself: what it gives is the reply.
-      assert.equal(await reply, ok(place, -32003));
-      await running.journal.until(`${place} aborted -32003 on ${thread}`);
-    }
-    assert.equal(running.dispatcher.stats().pool?.kills, 0);
-  });
-
   test('aborts the signal of an inline handler that is in its synchronous part', async () => {
     const gone = new AbortController();
     // The caller's own code runs inside a handler, on this thread.

@@ -9,12 +9,6 @@ const shortly = 200;
 describe('inline', () => {
   const running = Running.suite();
 
-  test('an asynchronous call is answered at its deadline, and its signal aborts', async () => {
-    assert.equal(await running.call('in.untilAbortedShortly', 'a'), expired('a', shortly));
-    await running.journal.until('a aborted -32001 on 0');
-    assert.equal(await running.call('in.hang', 'b'), expired('b', shortly));
-  });
-
   test('the caller may lower the limit, for a whole batch', async () => {
     assert.equal(await running.call('in.untilAborted', 'a', { timeoutMs: 60 }), expired('a', 60));
     const params = { file: running.journal.file, text: 'x' };

@@ -39,7 +39,6 @@ interface Limit {
     | keyof ConfigOptions
     | 'headers'
     | 'calls of a WebSocket'
-    | 'id'
     | 'method'
     | 'members'
     | 'pattern'
@@ -56,6 +55,8 @@ interface Limit {
 const elsewhere = ['allowedHosts', 'bodyTimeoutMs', 'maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 /** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
+/** test/app/callers.test.ts has them over every way in, and test/http/behaviour/hosts.ts the hosts. */
+const ofOthers = ['rateLimit', 'maxInFlightPerCaller', 'allowedHosts'];
 
 const codeOf = (reply: RawResponse) => json(reply).error?.code;
 const padded = (bytes: number, ...[method, params = {}]: Parameters<typeof rpc>) =>
@@ -281,22 +282,6 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'id',
-    what: '-32600 with id null',
-    async run(start) {
-      const { client } = await start({ router: router().router });
-      for (const [at, past] of [
-        [`"${'i'.repeat(256)}"`, `"${'i'.repeat(257)}"`],
-        ['7'.repeat(256), '7'.repeat(257)],
-      ]) {
-        const reply = await client().ask(post(`{"id":${at},"method":"text"}`));
-        assert.ok(reply.body.toString().includes(`"id":${at},"result"`));
-        const refused = json(await client().ask(post(`{"id":${past},"method":"text"}`)));
-        assert.deepEqual([refused.id, refused.error.code], [null, -32600]);
-      }
-    },
-  },
-  {
     of: 'method',
     what: '-32600 with the id, where one of the length is served',
     async run(start) {
@@ -494,45 +479,6 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'bodyTimeoutMs',
-    what: '408, closed, and nothing has run',
-    async run(start) {
-      const { router: given, ran } = router();
-      const { client } = await start({ router: given, bodyTimeoutMs: 100 });
-      const slow = client();
-      const bytes = post(rpc('text'));
-      await slow.write(bytes.subarray(0, bytes.length - 1));
-      assert.equal(codeOf(await client().ask(post(rpc('text', {}, 'other')))), undefined);
-      assert.equal((await slow.response()).status, 408);
-      await slow.untilClosed();
-      assert.deepEqual(ran, ['other']);
-    },
-  },
-  {
-    of: 'maxInFlightPerCaller',
-    what: '-32000 with its id and retryAfterMs, others go on',
-    async run(start) {
-      const { router: given, waiting } = router();
-      const { app, client } = await start({ router: given, maxInFlightPerCaller: 1 });
-      const held = client();
-      await held.write(post(rpc('wait')));
-      await until(() => waiting.length >= 1);
-      const { id, error } = json(await client().ask(post(rpc('text', {}, 'second'))));
-      const data = {
-        reason: 'in-flight-per-caller',
-        limit: 'maxInFlightPerCaller',
-        retryAfterMs: 1000,
-        retry: true,
-      };
-      assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
-      const other = await app.dispatcher.dispatch({ method: 'text', id: 1 }, { auth: 'other' });
-      assert.deepEqual(other, { jsonrpc: '2.0', id: 1, result: '' });
-      waiting[0]?.();
-      await held.response();
-      assert.equal(codeOf(await client().ask(post(rpc('text')))), undefined);
-    },
-  },
-  {
     of: 'calls of a WebSocket',
     what: '-32000 with its id and retryAfterMs, other connections go on',
     async run(start) {
@@ -607,25 +553,6 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'rateLimit',
-    what: '-32000 with its id and retryAfterMs, nothing runs',
-    async run(start) {
-      const { router: given, ran } = router();
-      const rateLimit = { calls: 1, burstSeconds: 2 };
-      const { client } = await start({ router: given, rateLimit });
-      const one = client();
-      // More calls than are left: they run, and the caller waits until all are paid back.
-      const batch = Array<string>(1000).fill(rpc('text'));
-      assert.equal((await one.ask(post(`[${batch.join()}]`))).status, 200);
-      const reply = await one.ask(post(rpc('text', {}, 'next')));
-      const { id, error } = json(reply);
-      const { retryAfterMs } = error.data as { retryAfterMs: number };
-      assert.deepEqual([reply.status, id, error.code], [200, 'next', -32000]);
-      assert.ok(retryAfterMs > 900_000 && retryAfterMs <= 999_000, `${retryAfterMs}`);
-      assert.equal(ran.length, 1000);
-    },
-  },
-  {
     of: 'maxQueue',
     what: '-32000 with retryAfterMs',
     async run(start, t) {
@@ -685,16 +612,6 @@ const limits: readonly Limit[] = [
         while (app.dispatcher.stats().replies.waiting > 0) await turns();
         t.mock.timers.reset();
       }
-    },
-  },
-  {
-    of: 'allowedHosts',
-    what: '403',
-    async run(start) {
-      const { client } = await start({ router: router().router, allowedHosts: 'example.com' });
-      const one = client();
-      assert.equal((await one.ask(post(rpc('text'), { host: 'example.com' }))).status, 200);
-      assert.equal((await one.ask(post(rpc('text'), { host: 'example.org' }))).status, 403);
     },
   },
   {
@@ -763,7 +680,7 @@ describe('limits', () => {
     const [ofGroup = ''] = page.split('\n**Limits**\n')[1]?.split(/^\*\*/m) ?? [];
     const inGroup = Array.from(ofGroup.matchAll(/^\| `(\w+)` /gm), ([, name = '']) => name);
     assert.ok(inGroup.length > 10);
-    const tested = new Set<string>([...limits.map((limit) => limit.of), ...timed]);
+    const tested = new Set<string>([...limits.map((limit) => limit.of), ...timed, ...ofOthers]);
     for (const name of [...inGroup, ...elsewhere]) {
       assert.ok(tested.has(name), name);
       assert.match(page, new RegExp(`^\\| \`${name}\` .* Why: .{10}`, 'm'));

@@ -179,32 +179,6 @@ describe('batchConcurrency', () => {
     journal.remove();
   });
 
-  test('runs that many calls at a time, begun in order, answered in order', async () => {
-    const names = Array.from({ length: 9 }, (_, i) => `${i}`);
-    const batch = names.map((text) => ({
-      method: 'in.markLater',
-      params: [journal.file, text],
-      id: Number(text),
-    }));
-    const reply = await dispatcher.dispatchText(JSON.stringify(batch));
-    assert.equal(reply, `[${names.map((n) => result(n, `"${n}"`)).join(',')}]`);
-    const lines = journal.lines();
-    assert.deepEqual(lines.slice(0, 3), ['0 begins', '1 begins', '2 begins']);
-    const begun = lines.filter((line) => line.endsWith('begins'));
-    assert.deepEqual(
-      begun,
-      names.map((name) => `${name} begins`),
-    );
-    let running = 0;
-    let most = 0;
-    for (const line of lines) {
-      running += line.endsWith('begins') ? 1 : -1;
-      most = Math.max(most, running);
-    }
-    assert.equal(most, 3);
-    assert.equal(running, 0);
-  });
-
   test('keeps the order of the replies across both places', async () => {
     journal.clear();
     const { requests, names, replies } = mixedBatch(journal.file);

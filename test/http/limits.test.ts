@@ -76,9 +76,9 @@ const tooMuch = (limit: number, reason?: 'params') => ({
 function router() {
   const ran: unknown[] = [];
   const made = new Router();
-  made.rpc({ name: 'text', placement: 'inline' }, ({ length, letter }, { id }) => {
+  made.rpc({ name: 'text', placement: 'inline' }, ({ length, isWide }, { id }) => {
     ran.push(id);
-    return String(letter ?? 'x').repeat(Number(length ?? 0));
+    return (isWide === true ? 'é' : 'x').repeat(Number(length ?? 0));
   });
   const waiting: (() => void)[] = [];
   made.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { id }) => {
@@ -348,7 +348,7 @@ const limits: readonly Limit[] = [
       );
       assert.deepEqual(ran, [1, 2]);
       // Bytes count, not characters: these take two each.
-      const wide = rpc('text', { length: replyOf(258, 2).length / 2, letter: 'é' }, 2);
+      const wide = rpc('text', { length: replyOf(258, 2).length / 2, isWide: true }, 2);
       const refused = json(await client().ask(post(`[${first},${wide}]`)));
       assert.deepEqual((refused as unknown as Record<string, unknown>[])[1]?.error, tooMuch(500));
     },

@@ -40,15 +40,6 @@ describe('start', () => {
     assert.equal(await router.reloadModule(fixture('procedures.ts')), false);
     await assert.rejects(router.reloadModule('./nowhere.js'), /nowhere\.js/);
   });
-
-  test('a call that waits for the start can be cancelled', async (t) => {
-    const running = Running.make(t);
-    const gone = new AbortController();
-    const reply = running.call('out.count', 'a', { signal: gone.signal });
-    gone.abort();
-    assert.equal(await reply, cancelled('a'));
-    assert.deepEqual(running.journal.lines(), []);
-  });
 });
 
 describe('close', () => {

@@ -120,29 +120,6 @@ describe('streams of the same process', () => {
     await until(() => ended.length !== 0);
     await service.close();
   });
-
-  test('the close of the service ends the stream, and says why', async () => {
-    const { service } = createService();
-    const stream = service.stream(call('count', { n: 1e9 }));
-    await stream.next();
-    const ended = assert.rejects(drained(stream), (error: { code: number; data: object }) => {
-      assert.equal(error.code, -32003);
-      assert.equal((error.data as { reason: string }).reason, 'shutdown');
-      return true;
-    });
-    await service.close();
-    await ended;
-  });
-
-  test('a stream too many is refused', async () => {
-    const { service } = createService({ maxStreams: 1 });
-    const first = service.stream(call('count', { n: 1e9 }));
-    await first.next();
-    await assert.rejects(service.stream(call('count', { n: 1 })).next(), { code: -32000 });
-    await first.return(undefined);
-    assert.equal((await drained(service.stream(call('count', { n: 1 })))).values.length, 1);
-    await service.close();
-  });
 });
 
 describe('a stream that nobody can read', () => {

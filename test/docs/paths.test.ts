@@ -72,7 +72,7 @@ test('CONTRIBUTING.md lists the scripts of package.json, which are few', () => {
   const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   const table = page.split('\n').filter((line) => line.startsWith('| `npm '));
   const named = Array.from(
-    table.join('\n').matchAll(/`(?:npm (?:run )?)?([a-z:]+)(?= -- |`)/g),
+    table.join('\n').matchAll(/`(?:npm (?:run )?)?([a-z:-]+)(?= -- |`)/g),
     ([, name = '']) => name,
   );
   assert.deepEqual(named.toSorted(), Object.keys(scripts).sort());

@@ -130,6 +130,8 @@ class Writer {
     const visit = (schema: TSchema): void => {
       this.#functionOf(schema);
       forEachChild(schema, visit);
+      // Those that are required and not declared are no children.
+      for (const member of membersOf(schema)) this.#functionOf(member.schema);
     };
     visit(root);
     const checks = this.#code.run(`[${[...this.#functions.values()].join()}]`) as Check[];
@@ -159,8 +161,12 @@ class Writer {
 
   #write(name: string, schema: TSchema): void {
     const kind = kindOf(schema) ?? '';
+    const values = this.#values(schema, 'v').map((code) => `if (!${code}) return false;\n`);
+    const own = this.#bodies[kind]?.(schema);
     const body =
-      this.#bodies[kind]?.(schema) ?? `return ${this.#valueCode(schema, 'v') ?? 'false'};`;
+      own === undefined
+        ? `return ${this.#valueCode(schema, 'v') ?? 'false'};`
+        : `${values.join('')}${own}`;
     const isNamed = typeof schema.$id === 'string';
     if (!isNamed && kind !== 'Array' && kind !== 'Record') {
       this.#code.add(`function ${name}(v) { ${body} }`);
@@ -191,11 +197,13 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       return this.#all([
         kind.code(v, schema),
         ...(limitedAs === undefined ? [] : this.#limits(limits, limitedAs, v)),
+        ...this.#values(schema, v),
       ]);
     }
     if (['Ref', 'This', 'Import'].includes(name)) {
       const target = targetOf(schema, this.#names);
-      return target === undefined ? 'false' : `${this.#functionOf(target)}(${v})`;
+      if (target === undefined) return 'false';
+      return this.#all([`${this.#functionOf(target)}(${v})`, ...this.#values(schema, v)]);
     }
     if (this.#bodies[name] !== undefined) return undefined;
     const check: Check = (value) => TypeRegistry.Get(name)?.(schema, value) ?? false;
@@ -217,8 +225,18 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       if (code !== undefined) return code(v, limit);
       const own = check?.(limit as never) as Check;
       const kept = isLast ? this.#memory.of(own, isLongText) : own;
-      return `${this.#code.value(kept, `${name} ${String(limit)}`)}(${v})`;
+      return `${this.#code.value(kept, `${name} ${JSON.stringify(limit)}`)}(${v})`;
     });
+  }
+
+  /** `enum` and `const` beside a type. */
+  #values(schema: TSchema, v: string): string[] {
+    if (kindOf(schema) === 'Literal') return [];
+    const lists = Array.isArray(schema.enum) ? [schema.enum as unknown[]] : [];
+    if ('const' in schema) lists.push([schema.const]);
+    return lists.map(
+      (values) => `${this.#code.value(isOneOf(values), `enum ${JSON.stringify(values)}`)}(${v})`,
+    );
   }
 
   readonly #bodies: Readonly<Record<string, (schema: TSchema) => string>> = {
@@ -265,9 +283,10 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       this.#code.add(`const ${table} = new Map([${checks.join(', ')}]);`);
       conditions.push(`${this.#code.value(optionalMembersFit)}(v, ${table})`);
     }
+    conditions.push(...this.#propertyNames(schema));
     const rest = this.#rest(
       schema.additionalProperties,
-      membersOf(schema).map(({ name }) => name),
+      Object.keys(schema.properties as object),
       optional.length === 0,
     );
     return `return ${this.#all([...conditions, ...rest])};`;
@@ -294,7 +313,11 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     const other = isSchema(additional)
       ? this.#codeOf(additional, 'x')
       : String(additional !== false);
-    const conditions = [isRecord, ...this.#limits(schema, 'object', 'v')];
+    const conditions = [
+      isRecord,
+      ...this.#limits(schema, 'object', 'v'),
+      ...this.#propertyNames(schema),
+    ];
     return `if (!(${conditions.join(' && ')})) return false;
 const names = Object.keys(v);
 for (let i = 0; i < names.length; i++) {
@@ -302,6 +325,10 @@ for (let i = 0; i < names.length; i++) {
   if (!(${this.#code.value(first[0])}.test(names[i]) ? ${this.#codeOf(first[1], 'x')} : ${other})) return false;
 }
 return true;`;
+  }
+
+  #propertyNames({ propertyNames: names }: TSchema): string[] {
+    return isSchema(names) ? [`Object.keys(v).every((k) => ${this.#codeOf(names, 'k')})`] : [];
   }
 
   #array(schema: TSchema): string {
@@ -346,28 +373,54 @@ return true;`;
   #intersection(schema: TSchema): string {
     const conditions = listOf(schema.allOf).map((part) => this.#codeOf(part, 'v'));
     const { unevaluatedProperties: unevaluated } = schema;
-    if (unevaluated === false || isSchema(unevaluated)) {
-      const known = this.#code.value((name: string) => declaresName(schema, name));
-      const other = isSchema(unevaluated) ? this.#codeOf(unevaluated, 'v[k]') : 'false';
-      conditions.push(`Object.getOwnPropertyNames(v).every((k) => ${known}(k) || ${other})`);
-    }
-    return `return ${conditions.join(' && ') || 'true'};`;
+    const all = conditions.join(' && ') || 'true';
+    if (unevaluated !== false && !isSchema(unevaluated)) return `return ${all};`;
+    const chosen: string[] = [];
+    const known = listOf(schema.allOf).map((part) => this.#declares(part, chosen) ?? 'true');
+    const other = isSchema(unevaluated) ? this.#codeOf(unevaluated, 'v[k]') : 'false';
+    return `if (!(${all})) return false;
+if (typeof v !== "object" || v === null || Array.isArray(v)) return true;
+${chosen.join('\n')}
+return Object.keys(v).every((k) => ${[...known, other].join(' || ')});`;
+  }
+
+  /**
+   * The code that tells whether a part of an intersection declares the member `k`; undefined: it has all names. Of a union
+   * those variants count that the value matches: lines in `chosen` find that out once for each value.
+   */
+  #declares(schema: TSchema, chosen: string[]): string | undefined {
+    const target = targetOf(schema, this.#names);
+    if (target !== undefined) return this.#declares(target, chosen);
+    const { additionalProperties, unevaluatedProperties } = schema;
+    const isOpen = [additionalProperties, unevaluatedProperties].some(
+      (rest) => rest === true || isSchema(rest),
+    );
+    const variants = listOf(schema.anyOf).map((variant) => {
+      const inner = this.#declares(variant, chosen) ?? 'true';
+      const name = this.#code.name('u');
+      chosen.push(`const ${name} = ${this.#codeOf(variant, 'v')};`);
+      return `(${name} && (${inner}))`;
+    });
+    const parts = listOf(schema.allOf).map((part) => this.#declares(part, chosen));
+    if (isOpen || parts.includes(undefined)) return undefined;
+    const record = kindOf(schema) === 'Record' ? recordOf(schema) : undefined;
+    const names = new Set(Object.keys((schema.properties ?? {}) as object));
+    const own = names.size === 0 ? [] : [`${this.#code.value(names)}.has(k)`];
+    if (record !== undefined) own.push(`${this.#code.value(record[0])}.test(k)`);
+    return [...own, ...variants, ...parts].join(' || ') || 'false';
   }
 }
 
-/** Whether a part of an intersection declares a member: an object by its name, a record by its pattern, a union by all variants. */
-function declaresName(schema: TSchema, name: string): boolean {
-  const inPart = (part: TSchema): boolean => declaresName(part, name);
-  switch (kindOf(schema)) {
-    case 'Intersect':
-      return listOf(schema.allOf).some(inPart);
-    case 'Union':
-      return listOf(schema.anyOf).every(inPart);
-    case 'Record':
-      return recordOf(schema)?.[0].test(name) === true;
-    default:
-      return Object.hasOwn((schema.properties ?? {}) as object, name);
-  }
+/** Whether a value equals one of a list. Arrays and objects are compared as `uniqueItems` does. */
+function isOneOf(values: readonly unknown[]): Check {
+  const scalars = new Set(values.filter((value) => !isObject(value)));
+  const made = values.filter(isObject);
+  return (value) => {
+    if (!isObject(value)) return scalars.has(value);
+    const ids = new ValueIds();
+    const id = ids.of(value);
+    return made.some((one) => ids.of(one) === id);
+  };
 }
 
 function containsBetween(items: readonly unknown[], check: Check, least: number, most: number) {

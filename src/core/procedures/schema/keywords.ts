@@ -18,7 +18,7 @@ export interface Keyword {
   /** The only kind of schema that has it. */
   readonly kind?: string;
   /** The type of the keyword's own value; one of another type is ignored. */
-  readonly takes?: 'number' | 'string' | 'boolean';
+  readonly takes?: 'number' | 'string' | 'boolean' | 'object';
   /** Makes the check of a value of `type`. */
   readonly check?: (limit: never) => Check;
   /** The same as an expression of code over the value `v`, for a check that is as short as a call of it. */
@@ -144,7 +144,23 @@ const rows: Readonly<Record<string, Keyword>> = {
   },
   minProperties: bound('object', '>=', 'must be an object with a number of members of at least'),
   maxProperties: bound('object', '<=', 'must be an object with a number of members of at most'),
-  ...opaque('equal', 'object', 'propertyNames', 'dependentRequired'),
+  dependentRequired: {
+    type: 'object',
+    takes: 'object',
+    check: (needs: Readonly<Record<string, readonly string[]>>) => {
+      const has = (value: object, name: string): boolean =>
+        Object.hasOwn(value, name) && (value as Record<string, unknown>)[name] !== undefined;
+      return (value) =>
+        Object.entries(needs).every(
+          ([name, others]) =>
+            !has(value as object, name) || others.every((other) => has(value as object, other)),
+        );
+    },
+    message: (needs) => `must have the members that others require: ${JSON.stringify(needs)}`,
+    compare: 'equal',
+  },
+  propertyNames: { type: 'object', compare: 'equal', children: { one: '/*' } },
+  required: { type: 'object' },
   ...opaque('equal', 'object', 'dependentSchemas', 'dependencies'),
 
   // In the order in which schemas are walked.

@@ -10,10 +10,10 @@ import {
 import { suggest } from '../../base/suggest.ts';
 import { knownFormats, registerFormats } from '../../schema/formats.ts';
 import { RegistrationError } from '../registration.ts';
-import { kindNamed } from './keywords.ts';
+import { keywords, kindNamed } from './keywords.ts';
 import { patternFault } from './patterns.ts';
-import { forEachChild, kindOf } from './schema-tree.ts';
-import { registerBytes } from './type.ts';
+import { forEachChild, kindOf, listOf } from './schema-tree.ts';
+import { bytesKind, registerBytes } from './type.ts';
 
 /** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
@@ -64,6 +64,7 @@ export function assertSchema(
         : (kindFault(node) ??
           idFault(node, ids) ??
           memberFault(node) ??
+          (validator === 'own' ? keywordFault(node) : undefined) ??
           formatFault(node) ??
           patternsFault(node, validator));
     if (fault !== undefined) {
@@ -116,10 +117,127 @@ function memberFault(schema: TSchema): string | undefined {
   const properties: unknown = schema.properties;
   if (typeof properties !== 'object' || properties === null)
     return 'an object schema needs properties';
-  const name = Object.getOwnPropertyNames(properties).find((key) => inheritedNames.has(key));
+  const names = [...Object.getOwnPropertyNames(properties), ...listOf<string>(schema.required)];
+  const name = names.find((key) => inheritedNames.has(key));
   return name === undefined
     ? undefined
     : `the member name ${JSON.stringify(name)} is one every object inherits, so that its presence can't be checked; rename it`;
+}
+
+/** The keywords that the check of a kind looks at, besides the limits of its type; of the other kinds here, of all types. */
+const checkedKeywords: Readonly<Record<string, string>> = {
+  Object:
+    'properties required additionalProperties propertyNames dependentRequired minProperties maxProperties',
+  Record:
+    'patternProperties additionalProperties propertyNames dependentRequired minProperties maxProperties',
+  Array: 'items contains minContains maxContains minItems maxItems uniqueItems',
+  Tuple: 'items minItems maxItems',
+  Union: 'anyOf',
+  Intersect: 'allOf unevaluatedProperties',
+  Not: 'not',
+  Never: 'not',
+  Literal: 'const',
+  [bytesKind]: 'maxLength format',
+  TemplateLiteral: 'pattern',
+};
+
+/** The JSON type of a kind's values; undefined: of several. */
+function typeOfKind(schema: TSchema): string | undefined {
+  switch (kindOf(schema)) {
+    case 'Object':
+    case 'Record':
+      return 'object';
+    case 'Array':
+    case 'Tuple':
+      return 'array';
+    case 'Literal':
+      return typeof schema.const;
+    case 'Boolean':
+    case 'Null':
+    case 'Void':
+    case 'Undefined':
+    case 'Never':
+      return 'none';
+    case bytesKind:
+      return 'string';
+    default:
+      return kindNamed(kindOf(schema))?.limitedAs;
+  }
+}
+
+/** Keywords that describe and assert nothing by themselves. */
+const describing = new Set([
+  'contentEncoding',
+  'contentMediaType',
+  'maxBytes',
+  '$defs',
+  'minContains',
+  'maxContains',
+  'then',
+  'else',
+]);
+
+const waysOut: Readonly<Record<string, string>> = {
+  patternProperties: 'use Type.Record(Type.String({ pattern }), member)',
+  prefixItems: 'use Type.Tuple([...])',
+  oneOf: 'use Type.Union([...]) of types that a literal tells apart',
+  anyOf: 'use Type.Union([...]), with Type.Intersect([...]) beside a type',
+  allOf: 'use Type.Intersect([...])',
+  not: 'use Type.Intersect([type, Type.Not(...)])',
+  if: 'use Type.Union([...]) of types that a literal tells apart',
+  dependentSchemas: 'use Type.Union([...]) of an object with the member and one without',
+  dependencies: 'use dependentRequired',
+  unevaluatedProperties: 'use additionalProperties',
+  unevaluatedItems: 'use Type.Tuple([...])',
+  $dynamicRef: 'use Type.Recursive or Type.Module',
+  $recursiveRef: 'use Type.Recursive or Type.Module',
+};
+
+/** Refuses a keyword that rules values out and that no check of the kind looks at. */
+function keywordFault(schema: TSchema): string | undefined {
+  const kind = kindOf(schema) ?? '';
+  const row = kindNamed(kind);
+  // A kind of somebody's own has a check of its own.
+  if (row === undefined) return undefined;
+  const type = typeOfKind(schema);
+  const checked = new Set(checkedKeywords[kind]?.split(' '));
+  for (const { name, type: about } of keywords) {
+    const value: unknown = schema[name];
+    if (
+      value === undefined ||
+      (value === true && name !== 'uniqueItems') ||
+      checked.has(name) ||
+      describing.has(name)
+    )
+      continue;
+    if (about === undefined ? kind === '' : type !== undefined && type !== about) continue;
+    if (row.limitedAs !== undefined && row.limitedAs === about && checked.size === 0) continue;
+    if (name === 'uniqueItems' && value === false) continue;
+    const way =
+      waysOut[name] ??
+      (type === undefined
+        ? `put it on the type that it is about, such as ${typeOfRow(about)}`
+        : 'declare it on a type of its own, joined with Type.Intersect([...])');
+    return `the keyword ${name} is not checked on Type.${kind}; ${way}`;
+  }
+  return limitFault(schema, kind);
+}
+
+function typeOfRow(about: string | undefined): string {
+  const names = { string: 'Type.String', number: 'Type.Number', array: 'Type.Array' };
+  return names[about as keyof typeof names] ?? 'Type.Object';
+}
+
+/** A record has one pattern, a tuple as many items as it declares. */
+function limitFault(schema: TSchema, kind: string): string | undefined {
+  if (kind === 'Record' && Object.keys((schema.patternProperties ?? {}) as object).length > 1)
+    return 'patternProperties of Type.Record has one pattern; use Type.Union([...]) of the patterns in one';
+  const { minItems, maxItems } = schema as { minItems?: unknown; maxItems?: unknown };
+  const { length } = listOf(schema.items);
+  const isOther = (limit: unknown): boolean => limit !== undefined && limit !== length;
+  if (kind === 'Tuple' && length > 0 && (isOther(minItems) || isOther(maxItems)))
+    return `minItems and maxItems of Type.Tuple are its ${length} items; use Type.Union([...]) of tuples`;
+  return undefined;
 }
 
 function formatFault(schema: TSchema): string | undefined {

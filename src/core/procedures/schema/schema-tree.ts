@@ -1,4 +1,4 @@
-import { Kind, PatternStringExact, type TSchema } from '@sinclair/typebox';
+import { Kind, PatternStringExact, type TSchema, Type } from '@sinclair/typebox';
 import { keywords } from './keywords.ts';
 
 /**
@@ -74,10 +74,15 @@ export function someWithin(schema: TSchema, test: (node: TSchema) => boolean): b
 
 /**
  * The schema with each of its parts, the innermost first, replaced by what `change` returns. A part that stands in two
- * places becomes two: the overlap of schemas is about places.
+ * places becomes two: the overlap of schemas is about places. What is within `not` is copied, not changed: there a value
+ * is never completed.
  */
 export function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TSchema {
-  return change({ ...mapChildren(schema, (child) => mapTree(child, change)) });
+  return change({
+    ...mapChildren(schema, (child, _segment, keyword) =>
+      mapTree(child, keyword === 'not' ? (node) => node : change),
+    ),
+  });
 }
 
 export type Names = ReadonlyMap<string, TSchema>;
@@ -128,16 +133,30 @@ export interface Member {
   readonly isRequired: boolean;
 }
 
-/** Each object schema is read once: it may have a thousand members, and a batch a thousand bad calls. */
+/** A member that is required and not declared has the schema of all such members. Each object schema is read once: it may have a thousand members, and a batch a thousand bad calls. */
 const membersOfSchemas = new WeakMap<TSchema, readonly Member[]>();
 
 export function membersOf(schema: TSchema): readonly Member[] {
   return cached(membersOfSchemas, schema, () => {
     const required = new Set(listOf<string>(schema.required));
-    return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(
-      ([name, member]) => ({ name, schema: member, isRequired: required.has(name) }),
-    );
+    const properties = (schema.properties ?? {}) as Record<string, TSchema>;
+    const declared = Object.entries(properties).map(([name, member]) => ({
+      name,
+      schema: member,
+      isRequired: required.has(name),
+    }));
+    const undeclared = [...required].filter((name) => !Object.hasOwn(properties, name));
+    return [
+      ...declared,
+      ...undeclared.map((name) => ({ name, schema: restOf(schema), isRequired: true })),
+    ];
   });
+}
+
+/** The schema of an object's members that it does not declare. */
+function restOf({ additionalProperties: rest }: TSchema): TSchema {
+  if (isSchema(rest)) return rest;
+  return rest === false ? Type.Never() : Type.Unknown();
 }
 
 const recordsOfSchemas = new WeakMap<

@@ -21,6 +21,7 @@ import { assertSchema } from './schema-rules.ts';
 import {
   escapePointer,
   holdsDefault,
+  isSchema,
   kindOf,
   listOf,
   mapTree,
@@ -330,7 +331,10 @@ class DefaultsCompiler {
       const missing = this.#default(member, place, fill);
       return fill === undefined && missing === undefined ? [] : [{ name, fill, missing }];
     });
-    if (steps.length === 0) return undefined;
+    const { additionalProperties: additional } = schema;
+    const rest = isSchema(additional) ? this.compile(additional, `${path}/*`) : undefined;
+    if (steps.length === 0 && rest === undefined) return undefined;
+    const declared = new Set(Object.keys(schema.properties as object));
     return (value) => {
       if (!isObject(value)) return value;
       let copy: Named | undefined;
@@ -342,7 +346,8 @@ class DefaultsCompiler {
         // Safe: names that Object.prototype has are refused at registration.
         copy[name] = filled;
       }
-      return copy ?? value;
+      if (rest === undefined) return copy ?? value;
+      return withOthers(copy ?? value, (name) => (declared.has(name) ? undefined : rest));
     };
   }
 
@@ -392,18 +397,13 @@ class DefaultsCompiler {
 
   #record(schema: TSchema, path: string): Fill | undefined {
     const first = recordOf(schema);
+    const { additionalProperties: additional } = schema;
     const fill = first && this.compile(first[1], `${path}/*`);
-    if (first === undefined || fill === undefined) return undefined;
+    const rest = isSchema(additional) ? this.compile(additional, `${path}/*`) : undefined;
+    if (first === undefined || (fill === undefined && rest === undefined)) return undefined;
     const [names] = first;
-    return (value) => {
-      if (!isObject(value)) return value;
-      const filled = Object.entries(value).map(
-        ([name, member]) => [name, names.test(name) ? fill(member) : member] as const,
-      );
-      const same = filled.every(([name, member]) => member === value[name]);
-      // `fromEntries` keeps a member called __proto__ a member.
-      return same ? value : Object.fromEntries(filled);
-    };
+    return (value) =>
+      isObject(value) ? withOthers(value, (name) => (names.test(name) ? fill : rest)) : value;
   }
 
   /** Fills with the first variant that the value matches. */
@@ -424,6 +424,16 @@ class DefaultsCompiler {
     if (fills.length === 0) return undefined;
     return (value) => fills.reduce((filled: unknown, fill) => fill(filled), value);
   }
+}
+
+/** The object with the members for whose names there is a fill filled: a copy, or the object itself if all stay. */
+function withOthers(value: Named, fillOf: (name: string) => Fill | undefined): Named {
+  const filled = Object.entries(value).map(
+    ([name, member]) => [name, fillOf(name)?.(member) ?? member] as const,
+  );
+  const same = filled.every(([name, member]) => member === value[name]);
+  // `fromEntries` keeps a member called __proto__ a member.
+  return same ? value : Object.fromEntries(filled);
 }
 
 /** `Object.assign` is ten times as fast as a spread, but would set the prototype from a member called __proto__. */

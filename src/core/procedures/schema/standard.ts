@@ -64,7 +64,7 @@ export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: 
   }
   registerFormats();
   if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
-  return new Converter(json, where).convert(json, '#', 0);
+  return new Converter(json, where, side === 'output').convert(json, '#', 0);
 }
 
 /** Most levels of a path: a caller chooses them. */
@@ -198,19 +198,22 @@ const maxParts = 10_000;
 const maxDepth = 64;
 
 /**
- * Gives a JSON Schema TypeBox's kinds, so that the same code checks, explains, projects and documents it. A keyword that
- * no kind has stays in the document and is not checked: a library's own validation has the last word.
+ * Gives a JSON Schema TypeBox's kinds, so that the same code checks, explains, projects and documents it. What callers send
+ * is validated by the library: keywords that no kind has are left out. What a handler returns is checked by this
+ * package alone: they stay, for registration to refuse them.
  */
 class Converter {
   readonly #root: Json;
   readonly #where: string;
+  readonly #isChecked: boolean;
   /** The places that references lead to and that are being written out, with their names once one is needed. */
   readonly #open = new Map<string, { id: string | undefined }>();
   #parts = 0;
 
-  constructor(root: Json, where: string) {
+  constructor(root: Json, where: string, isChecked: boolean) {
     this.#root = root;
     this.#where = where;
+    this.#isChecked = isChecked;
   }
 
   convert(json: unknown, pointer: string | undefined, depth: number): TSchema {
@@ -282,7 +285,8 @@ class Converter {
           type.map((one: unknown) => inner({ ...others, type: one })),
         ),
       );
-    else if (type !== undefined || parts.length === 0) parts.unshift(typed(type, others, inner));
+    else if (type !== undefined || parts.length === 0)
+      parts.unshift(typed(type, others, inner, this.#isChecked));
     const [only] = parts;
     return only !== undefined && parts.length === 1
       ? only
@@ -303,11 +307,16 @@ function pick(json: Json): Json {
 /** Keywords that hold schemas, and that no kind below has. */
 const unread = ['contains', 'not', 'unevaluatedProperties', 'if', 'then', 'else'];
 
-function typed(type: unknown, json: Json, inner: (part: unknown) => TSchema): TSchema {
+function typed(
+  type: unknown,
+  json: Json,
+  inner: (part: unknown) => TSchema,
+  isChecked: boolean,
+): TSchema {
   const own = { ...json, type } as Record<string, unknown>;
-  for (const keyword of unread) delete own[keyword];
-  if (type === 'array') return items(own, inner);
-  if (type === 'object') return members(own, inner);
+  if (!isChecked) for (const keyword of unread) delete own[keyword];
+  if (type === 'array') return items(own, inner, isChecked);
+  if (type === 'object') return members(own, inner, isChecked);
   for (const keyword of ['items', 'properties', 'additionalProperties', 'patternProperties'])
     delete own[keyword];
   const name = typeof type === 'string' ? scalarKinds[type] : undefined;
@@ -337,12 +346,17 @@ function text(json: Json): TSchema {
   return kind('String', { ...others, pattern: pattern.replace(/^\.\*/, '') });
 }
 
-function items(json: Json, inner: (part: unknown) => TSchema): TSchema {
-  const { prefixItems, items: given, additionalItems, ...others } = json;
+function items(json: Json, inner: (part: unknown) => TSchema, isChecked: boolean): TSchema {
+  const { prefixItems, items: given, additionalItems, contains, ...rows } = json;
+  const others = contains === undefined ? rows : { ...rows, contains: inner(contains) };
   const tuple = prefixItems ?? given;
   if (!Array.isArray(tuple)) return kind('Array', { ...others, items: inner(given ?? {}) });
   const rest = prefixItems === undefined ? additionalItems : given;
-  if (rest !== undefined && rest !== false) return kind('Array', { ...others, items: inner({}) });
+  if (rest !== undefined && rest !== false) {
+    // Items after those of a tuple are no kind's: `prefixItems` has its result refused.
+    const refused = isChecked ? { prefixItems: tuple } : {};
+    return kind('Array', { ...others, ...refused, items: inner({}) });
+  }
   const { length } = tuple;
   return kind('Tuple', {
     ...others,
@@ -353,19 +367,23 @@ function items(json: Json, inner: (part: unknown) => TSchema): TSchema {
   });
 }
 
-function members(json: Json, inner: (part: unknown) => TSchema): TSchema {
+function members(json: Json, inner: (part: unknown) => TSchema, isChecked: boolean): TSchema {
   const {
     properties,
     additionalProperties,
-    patternProperties: _patterns,
-    propertyNames: _names,
+    patternProperties: patterns,
+    propertyNames: names,
     ...others
   } = json;
   const entries = isObject(properties) ? Object.entries(properties) : [];
   const named = Object.fromEntries(entries.map(([name, member]) => [name, inner(member)]));
-  const rest = json.patternProperties === undefined ? additionalProperties : true;
+  const rest = patterns === undefined ? additionalProperties : true;
+  const checked: Record<string, unknown> = {};
+  if (isChecked && names !== undefined) checked.propertyNames = inner(names);
+  if (isChecked && patterns !== undefined) checked.patternProperties = patterns;
   return kind('Object', {
     ...others,
+    ...checked,
     properties: named,
     ...(rest === undefined ? {} : { additionalProperties: isObject(rest) ? inner(rest) : rest }),
   });
@@ -375,7 +393,7 @@ function literal(value: unknown, others: Json): TSchema {
   if (value === null) return kind('Null', { ...pick(others), type: 'null' });
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     return kind('Literal', { ...pick(others), const: value, type: typeof value });
-  return kind('Unknown', pick(others));
+  return kind('Unknown', { ...pick(others), const: value });
 }
 
 function kind(name: string, json: Json): TSchema {

@@ -222,6 +222,7 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
     { schema: Type.String({ const: 'a' }), right: ['a'], wrong: ['b', 1] },
     { schema: Type.Array(Type.Number(), { const: [1] }), right: [[1]], wrong: [[], [1, 1]] },
     { schema: Type.Literal(1), right: [1], wrong: [2, '1'] },
+    { schema: { ...Type.Base64(), const: 'YQ==' }, right: ['YQ=='], wrong: ['Yg=='] },
   ],
 };
 

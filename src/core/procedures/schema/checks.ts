@@ -207,7 +207,9 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     }
     if (this.#bodies[name] !== undefined) return undefined;
     const check: Check = (value) => TypeRegistry.Get(name)?.(schema, value) ?? false;
-    return `${this.#code.value(check, schema)}(${v})`;
+    // What `enum` and `const` mean to a kind of somebody's own, only its check knows.
+    const values = kind === undefined ? [] : this.#values(schema, v);
+    return this.#all([`${this.#code.value(check, schema)}(${v})`, ...values]);
   }
 
   #all(conditions: readonly string[]): string {

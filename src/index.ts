@@ -1,6 +1,7 @@
 import { setReloader } from './core/procedures/router.ts';
 
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
+export { RegistrationError } from './core/base/registration-error.ts';
 export { StartupError } from './core/base/startup-error.ts';
 export type { ConfigOptions } from './core/config/config.ts';
 export type { Caller, CallerKeyOf, CallerWeightOf } from './core/dispatch/caller-key.ts';
@@ -38,7 +39,6 @@ export type { ContractFrom } from './core/procedures/from.ts';
 export type { Passed } from './core/procedures/middleware.ts';
 export { type Ended, type Middleware, type Next, reply } from './core/procedures/middleware.ts';
 export { procedure } from './core/procedures/procedure.ts';
-export { RegistrationError } from './core/procedures/registration.ts';
 export type { MergeOptions } from './core/procedures/router.ts';
 export {
   type AnyRouter,
@@ -47,13 +47,9 @@ export {
   Router,
   rpc,
 } from './core/procedures/router.ts';
-export type { Input, JsonCannotCarry, StandardSchema } from './core/procedures/schema/declared.ts';
-export type { Base64Options, TBase64 } from './core/procedures/schema/type.ts';
-export { model, Type } from './core/procedures/schema/type.ts';
 export { Topic, type TopicOptions } from './core/procedures/stream.ts';
 export type {
   Handler,
-  ParamIssue,
   Placement,
   Procedure,
   ProcedureEntry,
@@ -61,6 +57,10 @@ export type {
   StreamOptions,
 } from './core/procedures/types.ts';
 export { ErrorCode, RpcError } from './core/protocol/errors.ts';
+export type { Input, JsonCannotCarry, StandardSchema } from './core/schema/declared.ts';
+export type { ParamIssue } from './core/schema/explain.ts';
+export type { Base64Options, TBase64 } from './core/schema/type.ts';
+export { model, Type } from './core/schema/type.ts';
 export type {
   DispatcherOptions,
   DispatcherStats,

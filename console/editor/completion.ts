@@ -1,6 +1,6 @@
 import { type EditorState, type Extension, Prec, StateEffect, StateField } from '@codemirror/state';
 import { EditorView, keymap, showTooltip, type Tooltip } from '@codemirror/view';
-import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
+import type { JsonSchema } from '../../src/core/schema/write-json.ts';
 import { placeAt } from './place.ts';
 import { suggestionsAt } from './suggestions.ts';
 

@@ -5,7 +5,7 @@ import { linter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
+import type { JsonSchema } from '../../src/core/schema/write-json.ts';
 import { completion } from './completion.ts';
 import { faultMarks } from './faults.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
+import type { JsonSchema } from '../../src/core/schema/write-json.ts';
 import type { ProcedureSchema } from '../state/registry.ts';
 
 /** A place in a JSON text. */

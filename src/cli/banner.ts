@@ -5,6 +5,7 @@ import { type Cores, coresHere, coresText } from '../core/config/machine.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
 import { isObject } from '../core/protocol/body.ts';
+import type { SchemaNode } from '../core/schema/model.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
@@ -220,24 +221,17 @@ function declaredParams(router: AnyRouter, method: string): Record<string, unkno
   }
 }
 
-/** The part of a schema that is read here. Registration has checked it. */
-interface Schema {
-  readonly examples?: readonly unknown[];
-  readonly const?: unknown;
-  readonly required?: readonly string[] | undefined;
-  readonly properties?: Readonly<Record<string, Schema>>;
-}
-
 /**
  * The first example or the only value that a schema declares; undefined: it declares none. Members with a default are not
  * required, and left out.
  */
-function declaredValue(schema: Schema): unknown {
-  const { examples = [], properties, required = [] } = schema;
-  if (examples.length > 0) return examples[0];
-  if ('const' in schema) return schema.const;
-  if (properties === undefined) return undefined;
-  const members = required.map((name) => [name, declaredValue(properties[name] ?? {})] as const);
-  const isWhole = members.every(([, value]) => value !== undefined);
-  return isWhole ? Object.fromEntries(members) : undefined;
+function declaredValue(node: SchemaNode): unknown {
+  const { examples } = node.notes;
+  if (Array.isArray(examples) && examples.length > 0) return examples[0] as unknown;
+  if (node.kind === 'literal') return node.value;
+  if (node.kind !== 'object') return undefined;
+  const required = node.members.filter(({ isRequired }) => isRequired);
+  return Object.fromEntries(
+    required.map(({ name, node: member }) => [name, declaredValue(member)]),
+  );
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockMs } from '../../src/core/base/clock.ts';
 import { Router } from '../../src/core/procedures/router.ts';
-import { Type } from '../../src/core/procedures/schema/type.ts';
 import type { Procedure } from '../../src/core/procedures/types.ts';
+import { Type } from '../../src/core/schema/type.ts';
 import {
   Catalog,
   DocumentFetch,

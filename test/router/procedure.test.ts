@@ -101,7 +101,7 @@ describe('procedure', () => {
     assert.equal(waits.stream?.collect, true);
     assert.equal(waits.stream?.drain, 'finish');
     assert.equal(procedure({ stream: true }, () => [1]).stream?.collect, false);
-    assert.equal(procedure({ yields: Type.Number() }, () => [1]).stream?.yields?.type, 'number');
+    assert.equal(procedure({ yields: Type.Number() }, () => [1]).stream?.yields?.kind, 'number');
     assert.equal(procedure({}, () => [1]).stream, undefined);
   });
 

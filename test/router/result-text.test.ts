@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { keptOutcome, ResultFault } from '../../src/core/procedures/result.ts';
 import { replyText } from '../../src/core/protocol/reply.ts';
+import { keptOutcome, ResultFault } from '../../src/core/schema/result.ts';
 
 /** Counts how often its member is read: once by JSON.stringify, again by who looks for what is lost. */
 class Watched {

@@ -4,7 +4,7 @@
  */
 
 import { type ContractOf, createClient } from '../../src/client/index.ts';
-import type { JsonOf } from '../../src/core/procedures/schema/declared.ts';
+import type { JsonOf } from '../../src/core/schema/declared.ts';
 import {
   createCaller,
   type JsonCannotCarry,

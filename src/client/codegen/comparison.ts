@@ -1,4 +1,4 @@
-import { keywords } from '../../core/procedures/schema/keywords.ts';
+import { keywords } from '../../core/schema/keywords.ts';
 import {
   type ArrayShape,
   accepts,

@@ -1,4 +1,4 @@
-import { forEachPlain } from '../../core/procedures/schema/schema-tree.ts';
+import { forEachPlain } from '../../core/schema/schema-tree.ts';
 import { type Api, type Located, type Method, type References, readDocument } from './document.ts';
 import { indexMember, NamedTypes, SchemaTypes } from './schema-type.ts';
 import {

@@ -3,7 +3,7 @@ import {
   keywords,
   keywordsOf,
   type LimitedType,
-} from '../../core/procedures/schema/keywords.ts';
+} from '../../core/schema/keywords.ts';
 import type { References } from './document.ts';
 import { canonicalText, isObject, type JsonObject, listOf, own } from './text.ts';
 
@@ -413,11 +413,9 @@ export function accepts(shape: Shape, value: unknown): Answer {
 
 function acceptsKnown(shape: Shape, value: unknown): Answer {
   if (shape.type === 'constant') return canonicalText(shape.value) === canonicalText(value);
-  // Code points, as JSON Schema counts.
-  const measured = typeof value === 'string' ? Array.from(value) : value;
   for (const { name, check } of limitsOf(shape.type)) {
     const limit = shape.limits[name];
-    if (limit !== undefined && check?.(limit as never)(measured) === false) return false;
+    if (limit !== undefined && check?.(limit as never)(value) === false) return false;
   }
   switch (shape.type) {
     case 'string':

@@ -1,4 +1,4 @@
-import { keywords as keywordRows } from '../../core/procedures/schema/keywords.ts';
+import { keywords as keywordRows } from '../../core/schema/keywords.ts';
 
 /** Thrown for a document that no contract can be made from. The message says in one line what is wrong, and where. */
 export class CodegenError extends Error {

@@ -1,6 +1,6 @@
 import type { Overload } from '../base/overloads.ts';
+import { isThenable } from '../base/value-kinds.ts';
 import { toErrorOutcome } from '../procedures/fault.ts';
-import { isThenable } from '../procedures/registration.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import type { Outcome } from '../protocol/reply.ts';
 

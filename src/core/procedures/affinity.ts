@@ -1,6 +1,6 @@
-import type { TObject } from '@sinclair/typebox';
+import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
-import { RegistrationError } from './registration.ts';
+import type { ObjectNode } from '../schema/model.ts';
 
 /** By what the calls of a procedure are brought to one worker: see the option `affinity`. */
 export interface Affinity {
@@ -23,7 +23,7 @@ interface Options {
  */
 export function compileAffinity(
   { affinity, batch, placement }: Options,
-  params: TObject | undefined,
+  params: ObjectNode | undefined,
   where: string,
 ): Affinity | undefined {
   if (affinity === undefined) return undefined;
@@ -38,8 +38,8 @@ export function compileAffinity(
     );
   }
   if (affinity === 'caller') return Object.freeze({ param: undefined, mark: '' });
-  if (params !== undefined && !Object.hasOwn(params.properties, affinity)) {
-    const names = Object.keys(params.properties);
+  const names = params?.members.map(({ name }) => name);
+  if (names !== undefined && !names.includes(affinity)) {
     throw new RegistrationError(
       `${where}: option affinity must be 'caller' or a param (${names.join(', ')}), got ${JSON.stringify(affinity)}${didYouMean(affinity, names)}`,
     );

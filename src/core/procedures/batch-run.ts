@@ -1,11 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
 import { clockMs } from '../base/clock.ts';
+import { isThenable } from '../base/value-kinds.ts';
 import { ErrorCode, RpcError, standardError } from '../protocol/errors.ts';
 import type { BatchContext, BatchRules } from './batch.ts';
 import type { CallLog } from './context.ts';
 import { BatchFault } from './fault.ts';
 import { type JoinedRun, LazyContext } from './lazy-context.ts';
-import { isThenable } from './registration.ts';
 import type { Handler, Procedure } from './types.ts';
 
 /** A call that has come to the handler of its batch procedure. */

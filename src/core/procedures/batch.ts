@@ -1,7 +1,8 @@
+import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import type { CallContext, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
-import { isAsyncFunction, isGeneratorFunction, RegistrationError, shown } from './registration.ts';
+import { isAsyncFunction, isGeneratorFunction, shown } from './registration.ts';
 
 /** See the option `batch` of a procedure. */
 export interface BatchOptions {

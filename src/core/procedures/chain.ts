@@ -1,4 +1,6 @@
 import { clockMs } from '../base/clock.ts';
+import { RegistrationError } from '../base/registration-error.ts';
+import { isThenable } from '../base/value-kinds.ts';
 import type { LazyContext } from './lazy-context.ts';
 import {
   type Authorize,
@@ -10,7 +12,7 @@ import {
   type Next,
   Passed,
 } from './middleware.ts';
-import { assertCallable, isThenable, RegistrationError } from './registration.ts';
+import { assertCallable } from './registration.ts';
 import type { Procedure } from './types.ts';
 
 /** What runs before a handler, as `invoke` wants it. */

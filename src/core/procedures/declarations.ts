@@ -1,8 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { RpcError } from '../protocol/errors.ts';
-import { RegistrationError, shown } from './registration.ts';
-import { assertSchema } from './schema/schema-rules.ts';
+import { assertCallable } from '../schema/faults.ts';
+import { readTypeBox } from '../schema/typebox.ts';
+import { shown } from './registration.ts';
 
 /** An error that a procedure declares: part of its contract. */
 export interface ErrorDeclaration {
@@ -66,7 +68,8 @@ export function compileErrors(
       );
     }
     names.set(code, name);
-    if (data !== undefined) assertSchema(data, `${place}.data`);
+    if (data !== undefined)
+      assertCallable(readTypeBox(data, `${place}.data`, false), `${place}.data`);
     kept[name] = { code, message, data, status };
     make[name] = (value) => new RpcError(code, message, value);
   }

@@ -4,7 +4,7 @@ import { ProcessExit } from '../base/thread-role.ts';
 import { isObject } from '../protocol/body.ts';
 import { ErrorCode, RpcError, repeatedCodes } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
-import { jsonText } from './result.ts';
+import { jsonText } from '../schema/result.ts';
 
 // Taken as this package loads: in a worker a handler may replace them, for every later call.
 const { parse, stringify } = JSON;

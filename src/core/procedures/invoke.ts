@@ -1,14 +1,15 @@
 import { clockMs } from '../base/clock.ts';
+import { isThenable } from '../base/value-kinds.ts';
 import { cappedOutcome, type Outcome, resultOutcome } from '../protocol/reply.ts';
+import type { ResultRules } from '../schema/project.ts';
+import { keptOutcome, ResultFault, toJson } from '../schema/result.ts';
 import type { BatchCall } from './batch-run.ts';
 import { runChain } from './chain.ts';
 import { type FaultOptions, type FaultReporter, faultOutcome, toErrorOutcome } from './fault.ts';
 import { LazyContext } from './lazy-context.ts';
 import { assertNothing, type Passed } from './middleware.ts';
 import { bindWithBytes, bytesOutcome } from './raw-bytes.ts';
-import { isThenable } from './registration.ts';
-import { keptOutcome, ResultFault, toJson } from './result.ts';
-import type { Procedure, ResultRules } from './types.ts';
+import type { Procedure } from './types.ts';
 
 /** What happens to a result that does not match `returns`: the call fails, the log says so, or nobody looks. */
 export type CheckResults = 'refuse' | 'log' | 'off';

@@ -1,5 +1,5 @@
+import { isThenable } from '../base/value-kinds.ts';
 import type { BaseContext, CallContext, Env } from './context.ts';
-import { isThenable } from './registration.ts';
 
 /**
  * Something around handlers: a check, a transaction, a measurement. It returns what `next` gives, or

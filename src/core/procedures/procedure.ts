@@ -1,8 +1,19 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { groupNameAllowed, isGroupName } from '../base/place.ts';
+import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { longestDelayMs } from '../base/timer.ts';
 import { isObject } from '../protocol/body.ts';
+import {
+  isStandard,
+  type ParamsOf,
+  type ParamsSchema,
+  paramsForms,
+  type ResultOf,
+  type ResultSchema,
+} from '../schema/declared.ts';
+import { compileParams, compileReturns } from '../schema/schema.ts';
+import { base64 } from '../schema/type.ts';
 import { compileAffinity } from './affinity.ts';
 import {
   assertBatchHandler,
@@ -36,20 +47,9 @@ import {
   assertName,
   isAsyncFunction,
   isGeneratorFunction,
-  RegistrationError,
   shown,
   theHandler,
 } from './registration.ts';
-import {
-  isStandard,
-  type ParamsOf,
-  type ParamsSchema,
-  paramsForms,
-  type ResultOf,
-  type ResultSchema,
-} from './schema/declared.ts';
-import { compileParams, compileReturns } from './schema/schema.ts';
-import { base64 } from './schema/type.ts';
 import type {
   Beside,
   EntryFor,

@@ -1,7 +1,6 @@
-import { Kind, type TSchema } from '@sinclair/typebox';
 import { type Outcome, type ReplyBytes, resultOutcome } from '../protocol/reply.ts';
 import { fromBase64, toBase64 } from '../schema/bytes.ts';
-import { bytesKind } from './schema/type.ts';
+import type { SchemaNode } from '../schema/model.ts';
 import type { Procedure } from './types.ts';
 
 /**
@@ -21,9 +20,8 @@ export interface RawBytes {
 
 /** The one param of a procedure that is bytes by its schema; undefined: none is, or several are. */
 export function bytesParamOf({ params }: Procedure): string | undefined {
-  const names = Object.keys(params?.properties ?? {});
-  const found = names.filter((name) => isBytes(params?.properties[name]));
-  return found.length === 1 ? found[0] : undefined;
+  const found = (params?.members ?? []).filter(({ node }) => isBytes(node));
+  return found.length === 1 ? found[0]?.name : undefined;
 }
 
 /** Whether the whole result of a procedure is bytes by its schema. */
@@ -31,9 +29,8 @@ export function returnsBytes({ returns, stream }: Procedure): boolean {
   return stream === undefined && isBytes(returns);
 }
 
-function isBytes(schema: TSchema | undefined): boolean {
-  // A contract of another process has lost its kinds with its symbols: its procedures take base64.
-  return schema?.[Kind] === bytesKind;
+function isBytes(node: SchemaNode | undefined): boolean {
+  return node?.kind === 'bytes';
 }
 
 /**
@@ -47,9 +44,10 @@ export function bindWithBytes(
   bytes: Uint8Array,
 ): Record<string, unknown> {
   const name = bytesParamOf(procedure) ?? '';
-  const most: unknown = procedure.params?.properties[name]?.maxBytes;
+  const param = procedure.params?.members.find((member) => member.name === name)?.node;
+  const most = param?.kind === 'bytes' ? param.maxBytes : undefined;
   // The refusal of bytes that are too many is that of base64.
-  const isRefused = typeof most === 'number' && bytes.byteLength > most;
+  const isRefused = most !== undefined && bytes.byteLength > most;
   const named = procedure.bindParams({
     ...(params as object | undefined),
     [name]: isRefused ? toBase64(bytes) : '',
@@ -68,8 +66,8 @@ export function bytesOutcome(
   result: unknown,
   toJson: () => Outcome,
 ): Outcome {
-  const most: unknown = returns?.maxBytes;
-  if (result instanceof Uint8Array && !(typeof most === 'number' && result.byteLength > most)) {
+  const most = returns?.kind === 'bytes' ? returns.maxBytes : undefined;
+  if (result instanceof Uint8Array && !(most !== undefined && result.byteLength > most)) {
     // A copy: the bytes leave this thread, and the handler may keep its own.
     return rawOutcome(new Uint8Array(result));
   }

@@ -1,10 +1,4 @@
-/**
- * A mistake in the declaration of a procedure, found at its registration. The message says in one line where it is,
- * what is wrong and what to do, so that a starting service can print it without a stack.
- */
-export class RegistrationError extends TypeError {
-  override readonly name: string = 'RegistrationError';
-}
+import { RegistrationError } from '../base/registration-error.ts';
 
 const maxNameLength = 256;
 const allowed = 'letters, digits and _ - . / :';
@@ -76,15 +70,6 @@ function functionKind(value: object): string {
   return String((value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag]);
 }
 
-/** Whether an object is a literal, a namespace of a module, or parsed: of no class. Also one of another realm is. */
-export function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === null || prototype === Object.prototype) return true;
-  return (
-    Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'toString')
-  );
-}
-
 /** A value in a message: short, never its members. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
@@ -94,10 +79,4 @@ export function shown(value: unknown): string {
     : Array.isArray(value)
       ? 'an array'
       : `a value of type ${typeof value}`;
-}
-
-/** Whether `await` would wait for it. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
-  return typeof (value as { then?: unknown }).then === 'function';
 }

@@ -1,11 +1,13 @@
+import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
+import { isPlain } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
 import { addLinks, assertMiddleware, assertUseList, distinct, linksOf } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';
 import type { ContractFrom, ProcedureTree } from './from.ts';
 import type { Authorize, Link, Middleware, UseList } from './middleware.ts';
 import { createProcedure, isProcedure, type MakeProcedure, renamed } from './procedure.ts';
-import { assertCallable, assertName, isPlain, RegistrationError, shown } from './registration.ts';
+import { assertCallable, assertName, shown } from './registration.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 

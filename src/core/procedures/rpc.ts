@@ -1,3 +1,5 @@
+import { RegistrationError } from '../base/registration-error.ts';
+import type { ParamsOf, ParamsSchema, ResultSchema } from '../schema/declared.ts';
 import type { BatchContext, BatchOptions } from './batch.ts';
 import type { AnyAuth, Env, HandlerContext, StateOf } from './context.ts';
 import type { Effects, ErrorDeclarations } from './declarations.ts';
@@ -7,8 +9,7 @@ import {
   compileOptions,
   type Together,
 } from './procedure.ts';
-import { assertName, RegistrationError } from './registration.ts';
-import type { ParamsOf, ParamsSchema, ResultSchema } from './schema/declared.ts';
+import { assertName } from './registration.ts';
 import type {
   Beside,
   Handler,

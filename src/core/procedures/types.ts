@@ -1,4 +1,15 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type {
+  Input,
+  JsonOf,
+  Nothing,
+  ParamsOf,
+  ParamsSchema,
+  ReceivedOf,
+  ResultOf,
+  ResultSchema,
+} from '../schema/declared.ts';
+import type { ObjectNode, SchemaNode } from '../schema/model.ts';
+import type { ResultRules } from '../schema/project.ts';
 import type { Affinity } from './affinity.ts';
 import type { BatchOptions, BatchRules } from './batch.ts';
 import type { Env, HandlerContext } from './context.ts';
@@ -11,16 +22,6 @@ import type {
   ErrorTypes,
 } from './declarations.ts';
 import type { Authorize, Link, UseList } from './middleware.ts';
-import type {
-  Input,
-  JsonOf,
-  Nothing,
-  ParamsOf,
-  ParamsSchema,
-  ReceivedOf,
-  ResultOf,
-  ResultSchema,
-} from './schema/declared.ts';
 
 /** Where a procedure runs (docs/architecture.md, "Placement"). */
 export type Placement = 'inline' | 'worker' | 'auto';
@@ -184,39 +185,14 @@ export interface StreamRules {
   readonly collect: boolean;
   readonly drain: 'end' | 'finish';
   /** The schema of each value; undefined: nothing is declared. */
-  readonly yields: TSchema | undefined;
+  readonly yields: SchemaNode | undefined;
   /** What is done with a value before it is sent; undefined: nothing is declared. */
   readonly value: ResultRules | undefined;
-}
-
-/** One refused argument: the `data` of a -32602 is a list of these. */
-export interface ParamIssue {
-  /** JSON Pointer into the named params, e.g. `/user/tags/0`; '' is the params themselves. */
-  readonly path: string;
-  readonly message: string;
-  /** A type in TypeScript notation, e.g. `number`. */
-  readonly expected: string;
-  /** A type name, never the value: string, number, boolean, null, array, object, undefined. */
-  readonly received: string;
 }
 
 /** A module's per-replica state: the return value of its `setup()`. */
 export interface ModuleState {
   value: unknown;
-}
-
-/** What `returns` makes of a result. */
-export interface ResultRules {
-  /**
-   * What is sent of a result: the members that `returns` names. Bytes become base64.
-   *
-   * @throws ResultFault for a part that nothing in `returns` can stand for
-   */
-  readonly project: (result: unknown) => unknown;
-  /** Why a projected result does not match `returns`; undefined: it does. */
-  readonly mismatchOf: (projected: unknown) => string | undefined;
-  /** Whether values of any kind may be sent in some place. */
-  readonly isOpen: boolean;
 }
 
 /** A registered procedure, with all that was compiled at registration. Immutable. */
@@ -230,10 +206,10 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly authorize: Authorize | undefined;
   /** The links, if there are others than one `authorize`. */
   readonly chain: readonly Link[] | undefined;
-  readonly params: TObject | undefined;
+  readonly params: ObjectNode | undefined;
   /** Whether positional params are taken. */
   readonly hasOrder: boolean;
-  readonly returns: TSchema | undefined;
+  readonly returns: SchemaNode | undefined;
   /** The declared errors; undefined: none. */
   readonly errors: CompiledErrors | undefined;
   readonly doc: string | null;

@@ -7,6 +7,23 @@
  */
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
 
+/** Whether a value is base64 text of at most so many bytes. */
+export function bytesFit(value: unknown, maxBytes: number | undefined): boolean {
+  if (typeof value !== 'string') return false;
+  // Before the text is decoded: that takes a time that grows with its length.
+  if (
+    maxBytes !== undefined &&
+    (value.length > base64Length(maxBytes) || lengthOf(value) > maxBytes)
+  )
+    return false;
+  return isBase64(value);
+}
+
+/** The length of the text of so many bytes. */
+export function base64Length(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}
+
 /** The bytes that base64 text of a valid length stands for. */
 export function lengthOf(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

@@ -1,10 +1,7 @@
-import type { TSchema } from '@sinclair/typebox';
-import {
-  type JsonSchema,
-  plainNamesIn,
-  plainSchema,
-  refId,
-} from '../../core/procedures/schema/schema-tree.ts';
+import type { SchemaNode } from '../../core/schema/model.ts';
+import { plainNamesIn, refId } from '../../core/schema/schema-tree.ts';
+import type { JsonSchema } from '../../core/schema/write-json.ts';
+import { writeJson } from '../../core/schema/write-json.ts';
 
 const byFormat: Readonly<Record<string, string>> = {
   date: '2026-01-31',
@@ -63,8 +60,8 @@ const maxItemsShown = 10;
  * Params to begin with: the required ones, each the declared example or default, or else a plausible value. Not checked:
  * the server names what is wrong with it when it is sent.
  */
-export function exampleParams(params: TSchema): unknown {
-  const root = plainSchema(params);
+export function exampleParams(params: SchemaNode): unknown {
+  const root = writeJson(params);
   return new Examples(plainNamesIn(root)).exampleOf(root as Schema, '', 0, 0);
 }
 

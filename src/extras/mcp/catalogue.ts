@@ -37,7 +37,7 @@ export class Catalogue {
     this.#byProcedure = new Map(tools.map((tool) => [tool.procedure.name, tool]));
     this.unmatched = unmatched;
     this.refusedKeys = tools.flatMap(({ name, procedure }) => {
-      const keys = Object.keys(procedure.params?.properties ?? {});
+      const keys = (procedure.params?.members ?? []).map((member) => member.name);
       return keys.filter((key) => !hostKey.test(key)).map((key) => [name, key] as const);
     });
   }

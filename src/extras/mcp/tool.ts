@@ -1,15 +1,10 @@
-import type { TSchema } from '@sinclair/typebox';
-import {
-  escapePointer,
-  forEachPlain,
-  type JsonSchema,
-  mapPlain,
-  plainNamesIn,
-  plainSchema,
-  refId,
-} from '../../core/procedures/schema/schema-tree.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { isObject } from '../../core/protocol/body.ts';
+import { resolved, type SchemaNode } from '../../core/schema/model.ts';
+import { escapePointer } from '../../core/schema/pointer.ts';
+import { forEachPlain, mapPlain, plainNamesIn, refId } from '../../core/schema/schema-tree.ts';
+import type { JsonSchema } from '../../core/schema/write-json.ts';
+import { writeJson } from '../../core/schema/write-json.ts';
 
 /** A procedure as a tool. */
 export interface Tool {
@@ -33,7 +28,7 @@ export function createTool(name: string, procedure: Procedure): Tool {
     name,
     procedure,
     isStructured: tool !== 'content' && result !== undefined,
-    isObject: !isCollected && result?.type === 'object',
+    isObject: !isCollected && result !== undefined && resolved(result).kind === 'object',
   };
 }
 
@@ -60,15 +55,14 @@ export function toolText(tool: Tool, era: Era): string {
 function inputSchema({ params }: Procedure): JsonSchema {
   // A procedure that declares nothing takes any object.
   if (params === undefined) return { type: 'object' };
-  const schema: JsonSchema = { ...toolSchema(params, 'input'), type: 'object' };
+  const schema: JsonSchema = { ...toolSchema(params), type: 'object' };
   // Unknown members are refused unless the schema says otherwise.
   return { ...schema, additionalProperties: schema.additionalProperties ?? false };
 }
 
 function outputSchema({ procedure, isObject }: Tool, era: Era): JsonSchema {
   const { stream, returns } = procedure;
-  const schema =
-    stream?.collect === true ? collected(stream.yields) : toolSchema(returns, 'output');
+  const schema = stream?.collect === true ? collected(stream.yields) : toolSchema(returns);
   if (era === 'modern' || isObject) return schema;
   const { $defs, ...result } = schema;
   return { type: 'object', properties: { result }, required: ['result'], $defs };
@@ -76,31 +70,26 @@ function outputSchema({ procedure, isObject }: Tool, era: Era): JsonSchema {
 
 /** Of a stream whose values are gathered into an array. */
 function collected(yields: Procedure['returns']): JsonSchema {
-  const { $defs, ...items } = toolSchema(yields, 'output');
+  const { $defs, ...items } = toolSchema(yields);
   return { type: 'array', items, $defs };
 }
-
-/** What a client gives, or what it is given. */
-export type Side = 'input' | 'output';
 
 /**
  * A schema as clients of MCP read it: JSON Schema 2020-12 in one piece, without ids. Older clients read it as draft 7, which
  * knows no `prefixItems`, so nothing is said that only one of the two would understand rightly. Undefined: any value.
  */
-function toolSchema(schema: TSchema | undefined, side: Side): JsonSchema {
-  return schema === undefined ? {} : new Converter(plainSchema(schema), side).convert();
+function toolSchema(schema: SchemaNode | undefined): JsonSchema {
+  return schema === undefined ? {} : new Converter(writeJson(schema)).convert();
 }
 
 class Converter {
   readonly #root: JsonSchema;
-  readonly #side: Side;
   readonly #named: ReadonlyMap<string, JsonSchema>;
   /** The definitions that are referred to, by id. */
   readonly #definitions = new Map<string, { readonly name: string; schema: JsonSchema }>();
 
-  constructor(root: JsonSchema, side: Side) {
+  constructor(root: JsonSchema) {
     this.#root = root;
-    this.#side = side;
     this.#named = plainNamesIn(root);
   }
 
@@ -160,11 +149,6 @@ class Converter {
     delete rest['x-mcp-header'];
     // What is told may allow more than the schema. The `not` of such a part would allow less, so it is left out.
     if (isObject(rest.not) && this.#isWidened(rest.not)) delete rest.not;
-    if (typeof rest.pattern === 'string' && !isUnicodePattern(rest.pattern)) delete rest.pattern;
-    if (this.#side === 'output' && typeof rest.minLength === 'number') {
-      // Clients count characters, and this package their UTF-16 units: a text of n units has half as many at least.
-      rest.minLength = Math.ceil(rest.minLength / 2);
-    }
     const isTuple = Array.isArray(items);
     const body: JsonSchema = items === undefined || isTuple ? rest : { ...rest, items };
     const converted = mapPlain(body, (child) => this.#convert(child));
@@ -179,25 +163,13 @@ class Converter {
   #isWidened(schema: JsonSchema, seen = new Set<JsonSchema>()): boolean {
     if (seen.has(schema)) return false;
     seen.add(schema);
-    const { $ref, items, pattern, minLength } = schema;
+    const { $ref, items } = schema;
     if (Array.isArray(items) && items.length > 0) return true;
-    if (typeof pattern === 'string' && !isUnicodePattern(pattern)) return true;
-    if (this.#side === 'output' && typeof minLength === 'number') return true;
     const target = typeof $ref === 'string' ? this.#named.get(refId($ref)) : undefined;
     let isWidened = target !== undefined && this.#isWidened(target, seen);
     forEachPlain(schema, (child) => {
       isWidened ||= this.#isWidened(child, seen);
     });
     return isWidened;
-  }
-}
-
-/** Whether validators, which read patterns with the flag `u`, can read it. */
-function isUnicodePattern(pattern: string): boolean {
-  try {
-    new RegExp(pattern, 'u');
-    return true;
-  } catch {
-    return false;
   }
 }

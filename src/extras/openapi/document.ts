@@ -12,7 +12,8 @@ import {
   openRpcSteps,
 } from '../../core/procedures/document/openrpc.ts';
 import { DistinctNames, type NameStyle } from '../../core/procedures/names.ts';
-import { defined, type JsonSchema } from '../../core/procedures/schema/schema-tree.ts';
+import { defined } from '../../core/schema/schema-tree.ts';
+import type { JsonSchema } from '../../core/schema/write-json.ts';
 import type { Operation, Operations } from './operation.ts';
 import { isNever, Spelling } from './shapes.ts';
 
@@ -237,8 +238,7 @@ class OperationWriter {
     if (params.length === 0 && others === undefined) return undefined;
     const required = params.filter((param) => param.required).map(({ name }) => name);
     // An object of zod takes members of other names and leaves them out, which its schema says by saying nothing.
-    const isSilent =
-      procedure.params !== undefined && !('additionalProperties' in procedure.params);
+    const isSilent = procedure.params !== undefined && procedure.params.rest === undefined;
     const rest = { additionalProperties: this.#method['x-additional-params'] ?? false };
     const schema = this.#spelling.of({
       type: 'object',

@@ -1,15 +1,11 @@
 import { StartupError } from '../../core/base/startup-error.ts';
 import { isErrorStatus } from '../../core/procedures/declarations.ts';
 import { matcherOf } from '../../core/procedures/names.ts';
-import {
-  type JsonSchema,
-  listOf,
-  plainNamesIn,
-  plainSchema,
-  refId,
-} from '../../core/procedures/schema/schema-tree.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { isObject } from '../../core/protocol/body.ts';
+import { listOf, plainNamesIn, refId } from '../../core/schema/schema-tree.ts';
+import type { JsonSchema } from '../../core/schema/write-json.ts';
+import { writeJson } from '../../core/schema/write-json.ts';
 
 /** What the HTTP facade knows of one procedure. Its URL is the option `httpPath`, a slash and the procedure's name. */
 export interface Operation {
@@ -140,7 +136,7 @@ function isGuarded({ links }: Procedure): boolean {
 function createOperation(procedure: Procedure, asksWho: boolean): Operation {
   const { params, returns, stream, effects, errors } = procedure;
   const isRead = effects?.readOnly === true;
-  const schema = params === undefined ? {} : plainSchema(params);
+  const schema = params === undefined ? {} : writeJson(params);
   const reader = new KindReader(schema);
   const { properties, additionalProperties } = schema;
   const members = Object.entries(isObject(properties) ? properties : {}) as [string, JsonSchema][];
@@ -155,7 +151,7 @@ function createOperation(procedure: Procedure, asksWho: boolean): Operation {
   const inQuery = [...kinds].filter(([name]) => bytes.every((one) => one.name !== name));
   const isFlat = others === undefined && inQuery.every(([, one]) => one.isFlat);
   const bytesParam = bytes.length === 1 ? bytes[0] : undefined;
-  const result = resultForm(returns === undefined ? {} : plainSchema(returns));
+  const result = resultForm(returns === undefined ? {} : writeJson(returns));
   return {
     procedure,
     head: `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`,

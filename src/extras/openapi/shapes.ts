@@ -1,6 +1,7 @@
 import type { Steps } from '../../core/base/timer.ts';
-import { type JsonSchema, listOf, mapPlain } from '../../core/procedures/schema/schema-tree.ts';
 import { isObject } from '../../core/protocol/body.ts';
+import { listOf, mapPlain } from '../../core/schema/schema-tree.ts';
+import type { JsonSchema } from '../../core/schema/write-json.ts';
 import { isBytes } from './operation.ts';
 
 /** Where the schemas of components stand in a document. */
@@ -184,14 +185,6 @@ const shapes: readonly Shape[] = [
     spell: ({ maxBytes: _bytes, contentMediaType: _type, ...schema }) => schema,
   },
   {
-    // A pattern that validators, which read it with the flag `u`, can't read.
-    is: ({ pattern }) => typeof pattern === 'string' && !isUnicodePattern(pattern),
-    spell: ({ pattern, ...schema }) => {
-      const plain = withoutNeedlessEscapes(String(pattern));
-      return isUnicodePattern(plain) ? { ...schema, pattern: plain } : schema;
-    },
-  },
-  {
     // Literals. openapi-python-client makes a class of each `enum` in a union, openapi-zod-client reads no `const`.
     is: (schema) => 'const' in schema || Array.isArray(schema.enum),
     spell: (schema) => spellLiterals(schema),
@@ -251,28 +244,6 @@ export function isNever(schema: unknown): boolean {
 function asObject(schema: unknown): JsonSchema {
   if (schema === false) return { not: {} };
   return isObject(schema) ? schema : {};
-}
-
-function isUnicodePattern(pattern: string): boolean {
-  try {
-    new RegExp(pattern, 'u');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** With the flag `u` a sign that means nothing may not be escaped: `\-` becomes `-`, but for that of a class. */
-function withoutNeedlessEscapes(pattern: string): string {
-  let isInClass = false;
-  return pattern.replace(/\\(.)|[[\]]/gs, (whole, escaped?: string) => {
-    if (escaped === undefined) {
-      isInClass = whole === '[';
-      return whole;
-    }
-    const isNeeded = /[\w^$\\.*+?()[\]{}|/]/.test(escaped) || (isInClass && escaped === '-');
-    return isNeeded ? whole : escaped;
-  });
 }
 
 function spellTypes(schema: JsonSchema): JsonSchema {
@@ -460,8 +431,7 @@ function spellRecord({ patternProperties, ...schema }: JsonSchema): JsonSchema {
   if (pattern === noName || isNever(member)) return { ...schema, additionalProperties: false };
   const additionalProperties = asObject(member);
   if (everyName.has(pattern)) return { ...schema, additionalProperties };
-  const names = isUnicodePattern(pattern) ? { propertyNames: { pattern } } : {};
-  return { ...schema, additionalProperties, ...names };
+  return { ...schema, additionalProperties, propertyNames: { pattern } };
 }
 
 function spellMembers(schema: JsonSchema): JsonSchema {

@@ -3,9 +3,9 @@ import type { Call } from '../../../src/core/dispatch/call.ts';
 import { ReplyMemory } from '../../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { Router } from '../../../src/core/procedures/router.ts';
-import { Type } from '../../../src/core/procedures/schema/type.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
+import { Type } from '../../../src/core/schema/type.ts';
 import { Dispatcher } from '../../../src/core/service/dispatcher.ts';
 import { RemoteMember } from '../../../src/extras/nats/gateway/remote-member.ts';
 import {

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import {
-  bytesAround,
-  maxStepsPerByte,
-  patternFault,
-} from '../../../src/core/procedures/schema/patterns.ts';
+import { bytesAround, maxStepsPerByte, patternFault } from '../../../src/core/schema/patterns.ts';
 import { moduleUrl } from '../../files.ts';
 import { cases, seed } from '../../seed.ts';
 import { alphabet, Backtracker, patterns, textOf } from './backtracker.ts';
@@ -187,10 +183,8 @@ describe('patternFault', () => {
   });
 
   test('a replica may trust the main thread, which has checked', async () => {
-    const url = `${moduleUrl('src/core/procedures/schema/patterns.ts')}?replica`;
-    const replica = (await import(
-      url
-    )) as typeof import('../../../src/core/procedures/schema/patterns.ts');
+    const url = `${moduleUrl('src/core/schema/patterns.ts')}?replica`;
+    const replica = (await import(url)) as typeof import('../../../src/core/schema/patterns.ts');
     assert.match(replica.patternFault('^(a+)+$')!, /backtracks/);
     replica.trustPatterns();
     assert.equal(replica.patternFault('^(a+)+$'), undefined);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ValueIds } from '../../../src/core/procedures/schema/value-ids.ts';
+import { ValueIds } from '../../../src/core/schema/value-ids.ts';
 
 describe('the identity of a JSON value', () => {
   test('takes one look at each value, however deep it nests', () => {

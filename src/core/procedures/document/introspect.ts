@@ -1,23 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
+import { cached } from '../../base/cached.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
+import { readJsonSchema } from '../../schema/json-schema.ts';
+import { forEachPart, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
+import { defined } from '../../schema/schema-tree.ts';
+import { kindOf, readTypeBox } from '../../schema/typebox.ts';
+import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
+import { typeText } from '../../schema/write-type.ts';
 import { linkMembers } from '../chain.ts';
 import type { CacheRules, Effects, ErrorDeclarations } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
 import { type AnyRouter, tableOf } from '../router.ts';
-import {
-  cached,
-  defined,
-  forEachChild,
-  type JsonSchema,
-  kindOf,
-  namesIn,
-  plainSchema,
-  targetOf,
-} from '../schema/schema-tree.ts';
-import { bytesKind } from '../schema/type.ts';
-import { typeText } from '../schema/type-text.ts';
 import { subscriptionNames } from '../stream.ts';
 import type { Procedure, StreamRules } from '../types.ts';
 
@@ -78,19 +73,20 @@ export interface ProcedureSchema {
 /** Procedures by name. The object has no prototype, so that only registered names are found in it. */
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
+const anything: SchemaNode = { kind: 'unknown', notes: {} };
+
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
   const { name, params, returns, errors, doc, isAsync, effects, group, stream } = procedure;
   const dot = name.lastIndexOf('.');
-  const returnSchema = returns === undefined ? {} : plainSchema(returns);
-  const yieldSchema = stream && (stream.yields === undefined ? {} : plainSchema(stream.yields));
+  const yields = stream && (stream.yields ?? anything);
   return defined<ProcedureSchema>({
     name,
     namespace: dot === -1 ? null : name.slice(0, dot),
     parameters: params === undefined ? [] : parametersOf(params),
-    return_type: typeText(returnSchema),
-    return_schema: returnSchema,
-    yield_type: yieldSchema && typeText(yieldSchema),
-    yield_schema: yieldSchema,
+    return_type: typeText(returns ?? anything),
+    return_schema: writeJson(returns ?? anything),
+    yield_type: yields && typeText(yields),
+    yield_schema: yields && writeJson(yields),
     stream:
       stream && defined<StreamSchema>({ ...subscriptionNames(procedure), collect: stream.collect }),
     doc,
@@ -134,7 +130,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
     .map((procedure) => {
       const { placement, timeoutMs = null, maxConcurrency = null, params, links } = procedure;
       const drain = procedure.stream?.drain ?? null;
-      const rest = params === undefined ? null : plainSchema(params).additionalProperties;
+      const rest = params === undefined ? null : writeJson(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
       const { tool = null, httpApi = null, cache = null, batch, affinity } = procedure;
@@ -164,35 +160,29 @@ function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {
   return Object.fromEntries(
     Object.entries(declared).map(([name, { code, message, data, status }]) => [
       name,
-      defined<ErrorSchema>({ code, message, data: data && plainSchema(data), status }),
+      defined<ErrorSchema>({ code, message, data: data && documentOf(data), status }),
     ]),
   );
 }
 
-function parametersOf(params: TObject): ParameterSchema[] {
-  const whole = plainSchema(params);
-  const properties = whole.properties as Record<string, JsonSchema>;
-  const required = new Set(whole.required as string[] | undefined);
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    type: typeText(schema),
-    schema_: selfContained(schema, whole),
-    required: required.has(name),
-    ...('default' in schema ? { default: schema.default } : {}),
-  }));
+/** The schema of an error's data. One that another process described is in JSON already. */
+function documentOf(data: TSchema): JsonSchema {
+  return kindOf(data) === undefined
+    ? (data as unknown as JsonSchema)
+    : writeJson(readTypeBox(data, 'an error', false));
 }
 
-/** Adds the params' schema as a definition if the member refers to it, as recursive params do. */
-function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
-  const id = whole.$id;
-  if (typeof id !== 'string' || !refersTo(member, id)) return member;
-  return { ...member, $defs: { ...(member.$defs as object | undefined), [id]: whole } };
-}
-
-function refersTo(value: unknown, id: string): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if ((value as JsonSchema).$ref === id) return true;
-  return Object.values(value).some((one) => refersTo(one, id));
+function parametersOf({ members }: ObjectNode): ParameterSchema[] {
+  return members.map(({ name, node, isRequired }) => {
+    const schema = writeJson(node);
+    return {
+      name,
+      type: typeText(node),
+      schema_: schema,
+      required: isRequired,
+      ...('default' in schema ? { default: schema.default } : {}),
+    };
+  });
 }
 
 /** A procedure as the process that runs it describes it, in JSON, to one that documents it and sends its calls there. */
@@ -225,8 +215,8 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
     name,
     hasOrder,
     isAsync,
-    params: params && plainSchema(params),
-    returns: returns && plainSchema(returns),
+    params: params && writeJson(params),
+    returns: returns && writeJson(returns),
     errors: errors && errorsOf(errors.declared),
     doc: doc ?? undefined,
     effects,
@@ -252,10 +242,9 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     name,
     handler: notHere,
     ...linkMembers([]),
-    // Documents alone read these schemas, and want plain JSON.
-    params: params as TObject | undefined,
+    params: paramsRead(params),
     hasOrder: description.hasOrder === true,
-    returns: returns as TSchema | undefined,
+    returns: read(returns),
     errors: errors && { declared: errors as ErrorDeclarations, make: {} },
     doc: doc ?? null,
     effects,
@@ -275,9 +264,22 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     affinity: undefined,
     bindParams: notHere,
     result: undefined,
-    stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },
+    stream: stream && { ...stream, yields: read(stream.yields), value: undefined },
     moduleState: undefined,
   });
+}
+
+/** What another process says of a schema: only documents are made of it. */
+function read(json: JsonSchema | undefined): SchemaNode | undefined {
+  return (
+    json && readJsonSchema(json, 'a description', { strictness: 'document', references: 'named' })
+  );
+}
+
+function paramsRead(json: JsonSchema | undefined): ObjectNode | undefined {
+  const node = read(json);
+  if (node !== undefined && node.kind !== 'object') throw new Error('params that are no object');
+  return node;
 }
 
 function notHere(): never {
@@ -285,7 +287,7 @@ function notHere(): never {
 }
 
 function describeStream({ value: _value, yields, ...rules }: StreamRules) {
-  return yields === undefined ? rules : { ...rules, yields: plainSchema(yields) };
+  return yields === undefined ? rules : { ...rules, yields: writeJson(yields) };
 }
 
 /** What a client in this process is told of a router's procedures (`tableOf`), as `tandem codegen` tells others. */
@@ -299,21 +301,15 @@ export function hintsOf(table: ReadonlyMap<string, Procedure>) {
 }
 
 /** JSON Pointers to the bytes in a value, `*` for each item or member; within a type that holds itself, on its first level. */
-function placesOf(root: TSchema | undefined): string[] {
-  if (root === undefined) return [];
-  const names = namesIn(root);
+function placesOf(root: SchemaNode | undefined): string[] {
   const places = new Set<string>();
-  const visit = (schema: TSchema, path: string, open: readonly string[]): void => {
-    if (kindOf(schema) === bytesKind) places.add(path);
-    const { $ref } = schema;
-    const target = targetOf(schema, names);
-    if (target !== undefined && $ref !== undefined && !open.includes($ref))
-      visit(target, path, [...open, $ref]);
-    // A module's definitions are reached by the references to them.
-    if (kindOf(schema) === 'Import') return;
-    const inside = typeof schema.$id === 'string' ? [...open, schema.$id] : open;
-    forEachChild(schema, (child, segment) => visit(child, path + segment, inside));
+  const visit = (node: SchemaNode, path: string, open: readonly SchemaNode[]): void => {
+    if (open.includes(node)) return;
+    if (node.kind === 'bytes') places.add(path);
+    const inside = node.name === undefined ? open : [...open, node];
+    if (node.kind === 'ref') visit(node.target, path, open);
+    else forEachPart(node, (part, step = '') => visit(part, path + step, inside));
   };
-  visit(root, '', []);
+  if (root !== undefined) visit(root, '', []);
   return [...places];
 }

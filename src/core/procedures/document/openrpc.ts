@@ -1,17 +1,17 @@
 import { doAll, type Steps } from '../../base/timer.ts';
 import { isObject } from '../../protocol/body.ts';
-import type { Effects } from '../declarations.ts';
 import {
   defined,
   forEachPlain,
-  type JsonSchema,
   madeUpId,
   mapPlain,
   plainNamesIn,
-  plainSchema,
   refId,
-} from '../schema/schema-tree.ts';
-import { ValueIds } from '../schema/value-ids.ts';
+} from '../../schema/schema-tree.ts';
+import { ValueIds } from '../../schema/value-ids.ts';
+import type { JsonSchema } from '../../schema/write-json.ts';
+import { writeJson } from '../../schema/write-json.ts';
+import type { Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';
 import { versionSteps } from './document-text.ts';
 import {
@@ -200,7 +200,7 @@ function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMeth
 }
 
 function restOf({ params }: Procedure): JsonSchema | undefined {
-  const rest = params === undefined ? true : plainSchema(params).additionalProperties;
+  const rest = params === undefined ? true : writeJson(params).additionalProperties;
   if (rest === true) return {};
   return isObject(rest) ? rest : undefined;
 }

@@ -14,8 +14,8 @@ import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { fingerprint } from '../../procedures/document/introspect.ts';
 import { describe } from '../../procedures/fault.ts';
 import { tableOf } from '../../procedures/router.ts';
-import { trustPatterns } from '../../procedures/schema/patterns.ts';
 import type { Procedure } from '../../procedures/types.ts';
+import { trustPatterns } from '../../schema/patterns.ts';
 import { Ledger } from '../wire/ledger.ts';
 import {
   type LoadedReplica,

@@ -23,7 +23,7 @@ import {
   Type as TypeBox,
   TypeRegistry,
 } from '@sinclair/typebox';
-import { type Bytes, isBase64, lengthOf } from '../../schema/bytes.ts';
+import { type Bytes, base64Length, bytesFit } from './bytes.ts';
 
 interface HasDefault {
   default: NonNullable<unknown> | null;
@@ -123,20 +123,14 @@ export function base64(options: Base64Options = {}): TBase64 {
     format: 'byte',
     contentEncoding: 'base64',
     ...(mediaType === undefined ? {} : { contentMediaType: mediaType }),
-    ...(maxBytes === undefined ? {} : { maxBytes, maxLength: Math.ceil(maxBytes / 3) * 4 }),
+    ...(maxBytes === undefined ? {} : { maxBytes, maxLength: base64Length(maxBytes) }),
   } as unknown as TBase64;
 }
 
 /** Makes TypeBox know the kind. Idempotent. */
-export function registerBytes(): void {
-  if (!TypeRegistry.Has(bytesKind)) TypeRegistry.Set<TSchema>(bytesKind, checkBytes);
-}
-
-function checkBytes(schema: TSchema, value: unknown): boolean {
-  if (typeof value !== 'string') return false;
-  const { maxBytes, maxLength } = schema as { maxBytes?: number; maxLength?: number };
-  // Before the text is decoded: that takes a time that grows with its length.
-  if (maxLength !== undefined && value.length > maxLength) return false;
-  if (maxBytes !== undefined && lengthOf(value) > maxBytes) return false;
-  return isBase64(value);
+function registerBytes(): void {
+  if (!TypeRegistry.Has(bytesKind))
+    TypeRegistry.Set<TSchema>(bytesKind, (schema, value) =>
+      bytesFit(value, schema.maxBytes as number | undefined),
+    );
 }

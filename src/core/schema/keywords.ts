@@ -1,7 +1,5 @@
+import { inspect } from 'node:util';
 import { FormatRegistry } from '@sinclair/typebox';
-import { TypeSystemPolicy } from '@sinclair/typebox/system';
-import { lengthOf } from '../../schema/bytes.ts';
-import { bytesKind } from './type.ts';
 
 export type Check = (value: unknown) => boolean;
 
@@ -15,18 +13,21 @@ export type LimitedType = 'number' | 'string' | 'array' | 'object';
 export interface Keyword {
   /** The type whose values the keyword is about; undefined: values of any type. */
   readonly type?: LimitedType;
-  /** The only kind of schema that has it. */
-  readonly kind?: string;
-  /** The type of the keyword's own value; one of another type is ignored. */
-  readonly takes?: 'number' | 'string' | 'boolean' | 'object';
+  /** What the keyword's own value must be. Registration refuses others. */
+  readonly takes?: keyof typeof ownValues;
   /** Makes the check of a value of `type`. */
   readonly check?: (limit: never) => Check;
-  /** The same as an expression of code over the value `v`, for a check that is as short as a call of it. */
-  readonly code?: (v: string, limit: unknown) => string;
+  /**
+   * The same as an expression of code over the value `v`, for a check that is as short as a call of it. `rest` writes a call
+   * of the check, for the values that the expression does not decide.
+   */
+  readonly code?: (v: string, limit: number, rest: () => string) => string;
   /** What a caller is told whose value does not pass. */
   readonly message?: (limit: unknown) => string;
   /** The check may take long, so it comes after the others, and is not repeated to find out why a value was refused. */
   readonly isLast?: true;
+  /** It describes a value and rules none out. */
+  readonly describes?: true;
   /** Generated contracts have a tag for it. */
   readonly isDocumented?: true;
   /**
@@ -49,30 +50,96 @@ const operators = {
   '<': (size: number, limit: number) => size < limit,
 };
 
+/** What the own values of keywords must be. */
+const ownValues = {
+  number: { words: 'a finite number', holds: (value: unknown) => Number.isFinite(value) },
+  step: {
+    words: 'a number above 0, such as 0.01',
+    holds: (value: unknown) => Number.isFinite(value) && (value as number) > 0,
+  },
+  count: {
+    words: 'a whole number, 0 or more',
+    holds: (value: unknown) => Number.isInteger(value) && (value as number) >= 0,
+  },
+  string: { words: 'a string', holds: (value: unknown) => typeof value === 'string' },
+  boolean: { words: 'true or false', holds: (value: unknown) => typeof value === 'boolean' },
+};
+
+/** What is wrong with a keyword's own value. */
+export function ownValueFault({ takes }: Keyword, value: unknown): string | undefined {
+  if (takes === undefined || ownValues[takes].holds(value)) return undefined;
+  const shown = inspect(value, { depth: 0, maxStringLength: 64 });
+  return `must be ${ownValues[takes].words}, not ${shown}`;
+}
+
 /** What a limit is compared with. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'number') return value;
-  if (typeof value === 'string' || Array.isArray(value)) return value.length;
-  return Object.keys(value as object).length;
+  if (typeof value === 'string') return codePointsIn(value);
+  return Array.isArray(value) ? value.length : Object.keys(value as object).length;
 }
 
-const sizeCode: Readonly<Record<LimitedType, (v: string) => string>> = {
-  number: (v) => v,
-  string: (v) => `${v}.length`,
-  array: (v) => `${v}.length`,
-  object: (v) => `Object.keys(${v}).length`,
+function codePointsIn(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length; at++) {
+    const isPair =
+      (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+    if (isPair) pairs++;
+  }
+  return text.length - pairs;
+}
+
+type Operator = keyof typeof operators;
+
+const boundCode: Readonly<
+  Record<LimitedType, (v: string, operator: Operator, limit: number, rest: () => string) => string>
+> = {
+  number: (v, operator, limit) => `${v} ${operator} ${limit}`,
+  // One or two units of UTF-16 make a code point, so that the number of units decides for most texts.
+  string: (v, operator, limit, rest) =>
+    operator === '<='
+      ? `(${v}.length <= ${limit} || (${v}.length <= ${2 * limit} && ${rest()}))`
+      : `(${v}.length >= ${2 * limit - 1} || (${v}.length >= ${limit} && ${rest()}))`,
+  array: (v, operator, limit) => `${v}.length ${operator} ${limit}`,
+  object: (v, operator, limit) => `Object.keys(${v}).length ${operator} ${limit}`,
 };
 
-function bound(type: LimitedType, operator: keyof typeof operators, words: string): Keyword {
+function bound(type: LimitedType, operator: Operator, words: string): Keyword {
   const holds = operators[operator];
   return {
     type,
-    takes: 'number',
+    takes: type === 'number' ? 'number' : 'count',
     check: (limit: number) => (value) => holds(sizeOf(value), limit),
-    code: (v, limit) => `${sizeCode[type](v)} ${operator} ${String(limit)}`,
+    code: (v, limit, rest) => boundCode[type](v, operator, limit, rest),
     message: (limit) => `${words} ${String(limit)}`,
     isDocumented: true,
     compare: operator.startsWith('>') ? 'larger' : 'smaller',
+  };
+}
+
+/** The digits of a number, without zeros at the end, and their power of ten: 19.99 is 1999 and -2. */
+function decimalOf(value: number): { readonly digits: bigint; readonly exponent: number } {
+  const [, whole = '', fraction = '', exponent] =
+    /^(-?\d)(?:\.(\d+))?e(.+)$/.exec(value.toExponential()) ?? [];
+  return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
+}
+
+/** Whether a number is a multiple of `step`, both as their decimal texts say: `%` finds a remainder in 0.3 % 0.1. */
+function isMultipleOf(step: number): Check {
+  const { digits, exponent } = decimalOf(step);
+  const places = Math.max(0, -exponent);
+  // Powers of ten are exact up to 1e22. A text of up to 15 digits stands for one double, and each of those for one text.
+  const power = places <= 22 ? Number(`1e${places}`) : Number.NaN;
+  const scaledStep = exponent < 0 ? Number(digits) : step;
+  return (given) => {
+    const value = given as number;
+    const scaled = Math.round(value * power);
+    if (Math.abs(scaled) < 1e15) return scaled / power === value && scaled % scaledStep === 0;
+    if (value === 0 || !Number.isFinite(value)) return value === 0;
+    const decimal = decimalOf(value);
+    const shift = decimal.exponent - exponent;
+    // Digits that go further than those of the step do not end in 0.
+    return shift >= 0 && (decimal.digits * 10n ** BigInt(shift)) % digits === 0n;
   };
 }
 
@@ -87,15 +154,8 @@ function opaque(
 }
 
 const rows: Readonly<Record<string, Keyword>> = {
-  maxBytes: {
-    type: 'string',
-    kind: bytesKind,
-    takes: 'number',
-    check: (most: number) => (value) => lengthOf(value as string) <= most,
-    message: (most) => `must be at most ${String(most)} bytes`,
-  },
-  minLength: bound('string', '>=', 'must be a string of a length of at least'),
-  maxLength: bound('string', '<=', 'must be a string of a length of at most'),
+  minLength: bound('string', '>=', 'must be a string with a number of characters of at least'),
+  maxLength: bound('string', '<=', 'must be a string with a number of characters of at most'),
   format: {
     type: 'string',
     takes: 'string',
@@ -109,7 +169,7 @@ const rows: Readonly<Record<string, Keyword>> = {
     type: 'string',
     takes: 'string',
     check: (source: string) => {
-      const pattern = new RegExp(source);
+      const pattern = new RegExp(source, 'u');
       return (value) => pattern.test(value as string);
     },
     message: (source) => `must match the pattern ${String(source)}`,
@@ -117,7 +177,8 @@ const rows: Readonly<Record<string, Keyword>> = {
     isDocumented: true,
     compare: 'assertion',
   },
-  ...opaque('assertion', 'string', 'contentEncoding', 'contentMediaType'),
+  contentEncoding: { type: 'string', describes: true, compare: 'assertion' },
+  contentMediaType: { type: 'string', describes: true, compare: 'assertion' },
 
   minimum: bound('number', '>=', 'must be at least'),
   exclusiveMinimum: bound('number', '>', 'must be more than'),
@@ -125,9 +186,12 @@ const rows: Readonly<Record<string, Keyword>> = {
   exclusiveMaximum: bound('number', '<', 'must be less than'),
   multipleOf: {
     type: 'number',
-    takes: 'number',
-    check: (step: number) => (value) => (value as number) % step === 0,
-    code: (v, step) => `${v} % ${String(step)} === 0`,
+    takes: 'step',
+    check: isMultipleOf,
+    code: (v, step, rest) =>
+      Number.isSafeInteger(step)
+        ? `(Math.abs(${v}) <= ${Number.MAX_SAFE_INTEGER} ? ${v} % ${step} === 0 : ${rest()})`
+        : rest(),
     message: (step) => `must be a multiple of ${String(step)}`,
     isDocumented: true,
   },
@@ -144,23 +208,7 @@ const rows: Readonly<Record<string, Keyword>> = {
   },
   minProperties: bound('object', '>=', 'must be an object with a number of members of at least'),
   maxProperties: bound('object', '<=', 'must be an object with a number of members of at most'),
-  dependentRequired: {
-    type: 'object',
-    takes: 'object',
-    check: (needs: Readonly<Record<string, readonly string[]>>) => {
-      const has = (value: object, name: string): boolean =>
-        Object.hasOwn(value, name) && (value as Record<string, unknown>)[name] !== undefined;
-      return (value) =>
-        Object.entries(needs).every(
-          ([name, others]) =>
-            !has(value as object, name) || others.every((other) => has(value as object, other)),
-        );
-    },
-    message: (needs) => `must have the members that others require: ${JSON.stringify(needs)}`,
-    compare: 'equal',
-  },
-  propertyNames: { type: 'object', compare: 'equal', children: { one: '/*' } },
-  required: { type: 'object' },
+  ...opaque('equal', 'object', 'propertyNames', 'dependentRequired'),
   ...opaque('equal', 'object', 'dependentSchemas', 'dependencies'),
 
   // In the order in which schemas are walked.
@@ -173,7 +221,8 @@ const rows: Readonly<Record<string, Keyword>> = {
   prefixItems: { type: 'array', children: { list: 'key' } },
   items: { type: 'array', children: { list: 'key', one: '/*' } },
   contains: { type: 'array', compare: 'equal', children: { one: '/*' } },
-  ...opaque('equal', 'array', 'minContains', 'maxContains'),
+  minContains: { type: 'array', takes: 'count', compare: 'equal' },
+  maxContains: { type: 'array', takes: 'count', compare: 'equal' },
   ...opaque('never', 'array', 'unevaluatedItems'),
   additionalProperties: { type: 'object', children: { one: '/*' } },
   unevaluatedProperties: { type: 'object', compare: 'never', children: { one: '/*' } },
@@ -193,69 +242,13 @@ export const keywords: readonly KeywordRow[] = Object.entries(rows).map(([name, 
 const byType = new Map<LimitedType | undefined, KeywordRow[]>();
 for (const row of keywords) byType.set(row.type, [...(byType.get(row.type) ?? []), row]);
 
+const byName = new Map(keywords.map((row) => [row.name, row]));
+
+export function keywordNamed(name: string): KeywordRow | undefined {
+  return byName.get(name);
+}
+
 /** The rows of a type, or those of all types. */
 export function keywordsOf(type: LimitedType | undefined): readonly KeywordRow[] {
   return byType.get(type) ?? [];
-}
-
-/** What Tandem knows of a kind of TypeBox's schemas that JSON can carry. */
-export interface KindRow {
-  /** What it takes; `any`: arrays and objects, as its parts do; `open`: what nobody knows. */
-  readonly shape: 'scalar' | 'bytes' | 'array' | 'object' | 'any' | 'open';
-  /** The check of the value of the expression `v`, if the kind has no parts. */
-  readonly code?: (v: string, schema: Readonly<Record<string, unknown>>) => string;
-  /** Keywords limit its values as those of this type. */
-  readonly limitedAs?: LimitedType;
-  /** undefined may pass, so that a check of the value does not tell whether a member is there. */
-  readonly mayBeUndefined?: true;
-}
-
-const anything: KindRow = { shape: 'open', code: () => 'true', mayBeUndefined: true };
-const text: KindRow = {
-  shape: 'scalar',
-  code: (v) => `typeof ${v} === "string"`,
-  limitedAs: 'string',
-};
-const reference: KindRow = { shape: 'any', mayBeUndefined: true };
-
-const kinds: Readonly<Record<string, KindRow>> = {
-  Any: anything,
-  Unknown: anything,
-  Never: { shape: 'scalar', code: () => 'false' },
-  Undefined: { shape: 'scalar', code: (v) => `${v} === undefined`, mayBeUndefined: true },
-  Void: {
-    shape: 'scalar',
-    code: (v) =>
-      TypeSystemPolicy.AllowNullVoid
-        ? `(${v} === undefined || ${v} === null)`
-        : `${v} === undefined`,
-    mayBeUndefined: true,
-  },
-  Null: { shape: 'scalar', code: (v) => `${v} === null` },
-  Boolean: { shape: 'scalar', code: (v) => `typeof ${v} === "boolean"` },
-  Literal: { shape: 'scalar', code: (v, schema) => `${v} === ${JSON.stringify(schema.const)}` },
-  Integer: { shape: 'scalar', code: (v) => `Number.isInteger(${v})`, limitedAs: 'number' },
-  Number: {
-    shape: 'scalar',
-    code: (v) => (TypeSystemPolicy.AllowNaN ? `typeof ${v} === "number"` : `Number.isFinite(${v})`),
-    limitedAs: 'number',
-  },
-  String: text,
-  TemplateLiteral: text,
-  [bytesKind]: { shape: 'bytes' },
-  Array: { shape: 'array' },
-  Tuple: { shape: 'array' },
-  Object: { shape: 'object' },
-  Record: { shape: 'object' },
-  Union: { shape: 'any' },
-  Intersect: reference,
-  Not: { shape: 'open', mayBeUndefined: true },
-  Ref: reference,
-  This: reference,
-  Import: reference,
-};
-
-/** The row of a kind; undefined: a kind of somebody's own, or one that JSON can't carry. */
-export function kindNamed(name: string | undefined): KindRow | undefined {
-  return name !== undefined && Object.hasOwn(kinds, name) ? kinds[name] : undefined;
 }

@@ -1,6 +1,6 @@
+import { isPlain } from '../base/value-kinds.ts';
 import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
-import { isPlain } from './registration.ts';
-import { shownSegment } from './schema/schema-tree.ts';
+import { shownSegment } from './pointer.ts';
 
 // Taken as this package loads: in a worker a handler may replace it, for every later call.
 const { stringify } = JSON;

@@ -1,6 +1,14 @@
-import type { TSchema } from '@sinclair/typebox';
-import { RegistrationError } from '../registration.ts';
-import { forEachChild, kindOf, membersOf, type Names, targetOf } from './schema-tree.ts';
+import { RegistrationError } from '../base/registration-error.ts';
+import {
+  forEachPart,
+  isScalar,
+  resolved,
+  type Scalar,
+  type SchemaNode,
+  tagsOf,
+  type UnionNode,
+} from './model.ts';
+import { endless } from './reading.ts';
 
 /** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
 const maxOverlap = 256;
@@ -13,8 +21,10 @@ interface Node {
   readonly isOfItems: boolean;
   readonly tags: ReadonlyMap<string, Scalar>;
   /** Steps to a part with a name, or at an index. */
-  readonly labelled: ReadonlyMap<string, TSchema>;
-  readonly wide: readonly TSchema[];
+  readonly labelled: ReadonlyMap<string, SchemaNode>;
+  readonly wide: readonly SchemaNode[];
+  /** The wide steps lead to named parts too: a pattern takes every name that matches. */
+  readonly meetsNamed: boolean;
   /** The nodes that one value can meet together with this one. The node itself is among them. */
   readonly met: Set<Node>;
 }
@@ -23,7 +33,7 @@ interface Node {
 interface Reach {
   readonly nodes: ReadonlySet<Node>;
   /** The named schemas among them, each with the places (references, or itself) that lead to it. */
-  readonly entries: ReadonlyMap<TSchema, ReadonlySet<TSchema>>;
+  readonly entries: ReadonlyMap<SchemaNode, ReadonlySet<SchemaNode>>;
   /** How many checks are made, if the alternatives of a union are first told apart by their literals. */
   readonly apart: number;
 }
@@ -45,23 +55,21 @@ interface Reach {
  * @returns whether a part of a value may be checked against one schema again and again, because two ways lead there
  * @throws RegistrationError if the time of a check is not bounded by the size of the value
  */
-export function overlaps(root: TSchema, names: Names, where: string): boolean {
-  const analysis = new Analysis(names, where);
+export function overlaps(root: SchemaNode, where: string): boolean {
+  const analysis = new Analysis(where);
   analysis.run(root);
   return analysis.again;
 }
 
 class Analysis {
   again = false;
-  readonly #names: Names;
   readonly #where: string;
-  readonly #reaches = new Map<TSchema, Reach | undefined>();
+  readonly #reaches = new Map<SchemaNode, Reach | undefined>();
   /** Pairs that meet at one value and have not been followed into its parts yet. */
   readonly #open: (readonly [Node, Node])[] = [];
   #pairs = 0;
 
-  constructor(names: Names, where: string) {
-    this.#names = names;
+  constructor(where: string) {
     this.#where = where;
   }
 
@@ -76,7 +84,7 @@ class Analysis {
     );
   }
 
-  run(root: TSchema): void {
+  run(root: SchemaNode): void {
     const start = this.#reach(root);
     this.#meet(start, start);
     for (let pair = this.#open.pop(); pair !== undefined; pair = this.#open.pop()) {
@@ -122,54 +130,43 @@ class Analysis {
   /** The wide steps of `a` meet the labelled steps of `b`. */
   #widely(a: Node, b: Node): void {
     for (const to of a.wide) {
-      for (const [label, too] of b.labelled) if (!a.labelled.has(label)) this.#step(to, too);
+      for (const [label, too] of b.labelled)
+        if (a.meetsNamed || !a.labelled.has(label)) this.#step(to, too);
     }
   }
 
-  #step(a: TSchema, b: TSchema | undefined): void {
+  #step(a: SchemaNode, b: SchemaNode | undefined): void {
     if (b !== undefined) this.#meet(this.#reach(a), this.#reach(b));
   }
 
-  #reach(schema: TSchema): Reach {
-    if (this.#reaches.has(schema)) {
-      const known = this.#reaches.get(schema);
+  #reach(node: SchemaNode): Reach {
+    if (this.#reaches.has(node)) {
+      const known = this.#reaches.get(node);
       if (known === undefined) {
-        this.#refuse(
-          'a type in it holds itself without a step into the value (a member, an item), so that a check would never end',
-        );
+        this.#refuse(endless);
       }
       return known;
     }
-    this.#reaches.set(schema, undefined);
-    const reach = this.#reachOfNamed(schema) ?? this.#reachOfBody(schema);
-    this.#reaches.set(schema, reach);
+    this.#reaches.set(node, undefined);
+    const reach = this.#reachOf(node);
+    this.#reaches.set(node, reach);
     return reach;
   }
 
-  /** undefined: the schema has no name, and is no reference to one. */
-  #reachOfNamed(schema: TSchema): Reach | undefined {
-    const { $id } = schema;
-    const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);
-    if (named === undefined) return undefined;
-    const inner = named === schema ? this.#reachOfBody(schema) : this.#reach(named);
-    const entries = new Map(inner.entries);
-    entries.set(named, new Set([schema]));
-    return { ...inner, entries };
+  #reachOf(node: SchemaNode): Reach {
+    const named = resolved(node);
+    if (named.name === undefined) return this.#reachOfBody(node);
+    const inner = named === node ? this.#reachOfBody(node) : this.#reach(named);
+    return { ...inner, entries: new Map(inner.entries).set(named, new Set([node])) };
   }
 
-  #reachOfBody(schema: TSchema): Reach {
-    const target = targetOf(schema, this.#names);
-    if (schema.$ref !== undefined && target === undefined) {
-      const id = JSON.stringify(schema.$ref);
-      this.#refuse(`a reference in it leads nowhere: no schema in it has the $id ${id}`);
-    }
+  #reachOfBody(node: SchemaNode): Reach {
     // Items are compared with items within items.
-    if (schema.uniqueItems === true) this.again = true;
-    const { node, inPlace } = partsOf(schema);
-    const parts = target === undefined ? inPlace : [target];
-    const nodes = new Set<Node>(node === undefined ? [] : [node]);
-    const entries = new Map<TSchema, ReadonlySet<TSchema>>();
-    for (const part of parts) {
+    if (node.kind === 'array' && node.uniqueItems === true) this.again = true;
+    const { inside, inPlace } = partsOf(node);
+    const nodes = new Set<Node>(inside === undefined ? [] : [inside]);
+    const entries = new Map<SchemaNode, ReadonlySet<SchemaNode>>();
+    for (const part of inPlace) {
       const reach = this.#reach(part);
       for (const one of reach.nodes) nodes.add(one);
       for (const [named, by] of reach.entries) {
@@ -178,36 +175,41 @@ class Analysis {
         entries.set(named, all);
       }
     }
-    const apart = 1 + this.#apart(schema, parts);
+    const apart = 1 + this.#apart(node, inPlace);
     if (apart > maxOverlap) this.#refuseTooWide('a union or an intersection in it is so wide');
     return { nodes, entries, apart };
   }
 
-  #apart(schema: TSchema, parts: readonly TSchema[]): number {
-    const sum = (schemas: readonly TSchema[]): number =>
-      schemas.reduce((total, part) => total + this.#reach(part).apart, 0);
-    if (kindOf(schema) !== 'Union') return sum(parts);
-    const { literals, byKey, others } = alternativesOf(schema, this.#names);
+  #apart(node: SchemaNode, parts: readonly SchemaNode[]): number {
+    const sum = (nodes: readonly SchemaNode[]): number =>
+      nodes.reduce((total, part) => total + this.#reach(part).apart, 0);
+    if (node.kind !== 'union') return sum(parts);
+    const { literals, byKey, others } = alternativesOf(node);
     const likeliest = [...byKey.values()].map(sum);
     return Math.min(literals.length, 1) + Math.max(0, ...likeliest) + sum(others);
   }
 }
 
-/** The parts of a schema: those within a value as a node, and those that are checked against the value itself. */
-function partsOf(schema: TSchema) {
-  const labelled = new Map<string, TSchema>();
-  const wide: TSchema[] = [];
-  const inPlace: TSchema[] = [];
-  forEachChild(schema, (child, segment, keyword) => {
-    if (keyword === '$defs') return;
-    if (segment === '') inPlace.push(child);
-    else if (segment === '/*') wide.push(child);
-    else labelled.set(segment, child);
+/** The parts of a schema: those within a value, and those that are checked against the value itself. */
+function partsOf(node: SchemaNode) {
+  const labelled = new Map<string, SchemaNode>();
+  const wide: SchemaNode[] = [];
+  const inPlace: SchemaNode[] = [];
+  forEachPart(node, (part, step) => {
+    if (step === '') inPlace.push(part);
+    else if (step === '/*') wide.push(part);
+    // A name is a text: what checks it holds no other part.
+    else if (step !== undefined) labelled.set(step, part);
   });
-  const kind = kindOf(schema);
-  const isOfItems = kind === 'Array' || kind === 'Tuple';
-  const node: Node = { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set() };
-  return { node: labelled.size + wide.length === 0 ? undefined : node, inPlace };
+  const inside: Node = {
+    isOfItems: node.kind === 'array',
+    tags: tagsOf(node),
+    labelled,
+    wide,
+    meetsNamed: node.kind === 'object' && node.patterns.length > 0,
+    met: new Set(),
+  };
+  return { inside: labelled.size + wide.length === 0 ? undefined : inside, inPlace };
 }
 
 /** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
@@ -224,8 +226,6 @@ function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): Re
   return b === undefined ? a : new Set([...a, ...b]);
 }
 
-type Scalar = string | number | boolean;
-
 /**
  * The alternatives of a union, sorted so that one look at a value tells which of them can match:
  *
@@ -236,22 +236,19 @@ export interface Alternatives {
   readonly literals: readonly Scalar[];
   /** The member whose literal tells the alternatives in `byKey` apart. */
   readonly key: string | undefined;
-  readonly byKey: ReadonlyMap<unknown, readonly TSchema[]>;
+  readonly byKey: ReadonlyMap<unknown, readonly SchemaNode[]>;
   /** All others, tried one after the other. */
-  readonly others: readonly TSchema[];
+  readonly others: readonly SchemaNode[];
 }
 
-export function alternativesOf(union: TSchema, names: Names): Alternatives {
+export function alternativesOf({ variants }: UnionNode): Alternatives {
   const literals: Scalar[] = [];
-  const rest: TSchema[] = [];
-  for (const variant of (union.anyOf ?? []) as TSchema[]) {
-    if (kindOf(variant) === 'Literal') literals.push(variant.const as Scalar);
+  const rest: SchemaNode[] = [];
+  for (const variant of variants) {
+    if (variant.kind === 'literal' && isScalar(variant.value)) literals.push(variant.value);
     else rest.push(variant);
   }
-  return {
-    literals,
-    ...byLiteral(rest, (variant) => tagsOf(targetOf(variant, names) ?? variant)),
-  };
+  return { literals, ...byLiteral(rest, (variant) => tagsOf(resolved(variant))) };
 }
 
 /** Sorts schemas by the literal of one member: the one that most of them have, if two have it. */
@@ -269,16 +266,6 @@ export function byLiteral<Item>(
     else byKey.set(tag, [...(byKey.get(tag) ?? []), item]);
   }
   return { key, byKey, others };
-}
-
-/** The required members of an object schema that are literals, with their literals. */
-export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
-  const tags = new Map<string, Scalar>();
-  if (kindOf(schema) !== 'Object') return tags;
-  for (const { name, schema: member, isRequired } of membersOf(schema)) {
-    if (isRequired && kindOf(member) === 'Literal') tags.set(name, member.const as Scalar);
-  }
-  return tags;
 }
 
 /** The name that occurs most often; undefined if none occurs twice. */

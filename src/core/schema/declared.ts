@@ -11,9 +11,10 @@ import type {
   TUnion,
   TVoid,
 } from '@sinclair/typebox';
-import { isPlain, RegistrationError } from '../registration.ts';
-import { kindOf } from './schema-tree.ts';
+import { RegistrationError } from '../base/registration-error.ts';
+import { isPlain } from '../base/value-kinds.ts';
 import type { filled } from './type.ts';
+import { kindOf } from './typebox.ts';
 
 /**
  * A schema of another library: zod 4.2 and later, arktype, valibot with `toStandardJsonSchema`. What the two

@@ -1,0 +1,295 @@
+import { cached } from '../base/cached.ts';
+import { suggest } from '../base/suggest.ts';
+import { isObject } from '../protocol/body.ts';
+import { lengthOf } from './bytes.ts';
+import type { Checks } from './check.ts';
+import { keywordsOf, type LimitedType } from './keywords.ts';
+import {
+  type ArrayNode,
+  type BytesNode,
+  declares,
+  type IntersectionNode,
+  isScalar,
+  type ObjectNode,
+  resolved,
+  type SchemaNode,
+  takesAnything,
+  type UnionNode,
+} from './model.ts';
+import { shownSegment } from './pointer.ts';
+import { typeText } from './write-type.ts';
+
+/** One refused argument: the `data` of a -32602 is a list of these. */
+export interface ParamIssue {
+  /** JSON Pointer into the named params, e.g. `/user/tags/0`; '' is the params themselves. */
+  readonly path: string;
+  readonly message: string;
+  /** A type in TypeScript notation, e.g. `number`. */
+  readonly expected: string;
+  /** A type name, never the value: string, number, boolean, null, array, object, undefined. */
+  readonly received: string;
+}
+
+/** Limits that keep the data of a -32602 readable, and small whatever the caller sent. */
+export const maxIssues = 8;
+const maxExpected = 300;
+
+/** Why `value` does not match a schema: the first few issues. They hold nothing of the value but its members' names. */
+export function explain(node: SchemaNode, value: unknown, checks: Checks): ParamIssue[] {
+  const explainer = new Explainer(checks);
+  checks.remembering(() => explainer.describe(node, value, ''));
+  return explainer.issues;
+}
+
+const badName = 'has a name that is not allowed here';
+
+class Explainer {
+  readonly issues: ParamIssue[] = [];
+  readonly #checks: Checks;
+
+  constructor(checks: Checks) {
+    this.#checks = checks;
+  }
+
+  #refuse(node: SchemaNode | undefined, value: unknown, path: string, message: string): void {
+    if (this.#full) return;
+    const expected = node === undefined ? 'never' : expectedText(node);
+    this.issues.push({ path, message, expected, received: receivedType(value) });
+  }
+
+  get #full(): boolean {
+    return this.issues.length >= maxIssues;
+  }
+
+  #explain(node: SchemaNode, value: unknown, path: string): void {
+    if (this.#full || this.#checks.ofPart(node)(value)) return;
+    this.describe(node, value, path);
+  }
+
+  describe(node: SchemaNode, value: unknown, path: string): void {
+    const before = this.issues.length;
+    switch (node.kind) {
+      case 'object':
+        if (isObject(value)) this.#object(node, value, path);
+        break;
+      case 'array':
+        if (Array.isArray(value)) this.#items(node, value, path);
+        break;
+      case 'intersection':
+        this.#intersection(node, value, path);
+        break;
+      case 'union':
+        this.#union(node, value, path);
+        break;
+      case 'ref':
+        this.#explain(node.target, value, path);
+        break;
+    }
+    // Every part matches, so the value as a whole is at fault: its type, a length, uniqueItems, a custom kind.
+    if (this.issues.length === before) this.#refuse(node, value, path, ruleText(node, value));
+  }
+
+  #object(node: ObjectNode, value: Record<string, unknown>, path: string): void {
+    const missing = new Set<string>();
+    for (const { name, node: member, isRequired } of node.members) {
+      if (this.#full) return;
+      const place = path + shownSegment(name);
+      if (Object.hasOwn(value, name) && value[name] !== undefined) {
+        this.#explain(member, value[name], place);
+      } else if (isRequired) {
+        missing.add(name);
+        this.#refuse(member, undefined, place, 'is required');
+      }
+    }
+    for (const name of dependencies(node, value)) {
+      if (missing.has(name)) continue;
+      missing.add(name);
+      this.#refuse(memberNode(node, name), undefined, path + shownSegment(name), 'is required');
+    }
+    const { patterns, rest, propertyNames } = node;
+    if (
+      patterns.length > 0 ||
+      propertyNames !== undefined ||
+      (rest !== undefined && !takesAnything(rest))
+    )
+      this.#names(node, value, path);
+  }
+
+  #names(node: ObjectNode, value: Record<string, unknown>, path: string): void {
+    const { members, patterns, rest, propertyNames } = node;
+    const fits = propertyNames && this.#checks.ofPart(propertyNames);
+    const names = new Set(members.map(({ name }) => name));
+    for (const name of Object.keys(value)) {
+      if (this.#full) return;
+      const place = path + shownSegment(name);
+      if (fits?.(name) === false) {
+        this.#refuse(undefined, value[name], place, badName);
+        continue;
+      }
+      const matched = patterns.filter((pattern) => pattern.names.test(name));
+      for (const pattern of matched) this.#explain(pattern.node, value[name], place);
+      if (rest === undefined || matched.length > 0 || names.has(name)) continue;
+      // Patterns alone say which names there may be: no name is near to them.
+      const isOfPatterns = patterns.length > 0 && members.length === 0;
+      this.#other(rest, value[name], place, () =>
+        isOfPatterns ? badName : unknownText(name, names),
+      );
+    }
+  }
+
+  /** Explains a member that nothing else declares. */
+  #other(rest: SchemaNode, value: unknown, place: string, message: () => string): void {
+    if (rest.kind !== 'never') this.#explain(rest, value, place);
+    else this.#refuse(undefined, value, place, message());
+  }
+
+  #items(node: ArrayNode, value: readonly unknown[], path: string): void {
+    const { prefix, rest, minItems = 0, maxItems = Infinity } = node;
+    const isTuple = prefix.length > 0 || rest.kind === 'never';
+    // A tuple of another length is another tuple: its items tell nothing.
+    if (isTuple && (value.length < minItems || value.length > maxItems)) return;
+    for (let index = 0; index < value.length && !this.#full; index += 1)
+      this.#explain(prefix[index] ?? rest, value[index], `${path}/${index}`);
+  }
+
+  #intersection({ parts, unevaluated }: IntersectionNode, value: unknown, path: string): void {
+    for (const part of parts) this.#explain(part, value, path);
+    if (unevaluated === undefined || takesAnything(unevaluated) || !isObject(value)) return;
+    const names = new Set<string>();
+    for (const part of parts) addNames(part, names);
+    const matches = (variant: SchemaNode): boolean => this.#checks.ofPart(variant)(value);
+    for (const name of Object.keys(value)) {
+      if (this.#full) return;
+      if (parts.some((part) => declares(part, name, matches))) continue;
+      const place = path + shownSegment(name);
+      this.#other(unevaluated, value[name], place, () => unknownText(name, names));
+    }
+  }
+
+  /** Explains the variant that the caller meant, if only one can be meant. */
+  #union({ variants }: UnionNode, value: unknown, path: string): void {
+    const [meant, ...others] = variants.filter((variant) => resembles(variant, value));
+    if (meant !== undefined && others.length === 0) this.#explain(meant, value, path);
+  }
+}
+
+/** Whether a value is of the variant's JSON type, with its literals. Scalars resemble none: the whole union explains more. */
+function resembles(variant: SchemaNode, value: unknown): boolean {
+  const node = resolved(variant);
+  switch (node.kind) {
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      // Literal members tell the variants apart.
+      return (
+        isObject(value) &&
+        node.members.every(
+          ({ name, node: member }) =>
+            member.kind !== 'literal' || !isScalar(member.value) || member.value === value[name],
+        )
+      );
+    case 'intersection': {
+      const telling = node.parts.filter(({ kind }) => kind !== 'not');
+      return telling.length > 0 && telling.every((part) => resembles(part, value));
+    }
+    default:
+      return false;
+  }
+}
+
+/** The members that have to be there because of others that are, and that are not. */
+function* dependencies({ dependentRequired = {} }: ObjectNode, value: object): Iterable<string> {
+  for (const [name, others] of Object.entries(dependentRequired)) {
+    if (Object.hasOwn(value, name)) yield* others.filter((other) => !Object.hasOwn(value, other));
+  }
+}
+
+const anything: SchemaNode = { kind: 'unknown', notes: {} };
+
+/** What describes the member of a name. */
+function memberNode({ members, patterns, rest }: ObjectNode, name: string): SchemaNode {
+  return (
+    members.find((member) => member.name === name)?.node ??
+    patterns.find(({ names }) => names.test(name))?.node ??
+    rest ??
+    anything
+  );
+}
+
+/** Adds the names that parts of an intersection declare, to find the one that was meant. */
+function addNames(node: SchemaNode, names: Set<string>): void {
+  const part = resolved(node);
+  if (part.kind === 'object') for (const { name } of part.members) names.add(name);
+  if (part.kind === 'intersection') for (const one of part.parts) addNames(one, names);
+  if (part.kind === 'union') for (const one of part.variants) addNames(one, names);
+}
+
+function ruleText(node: SchemaNode, value: unknown): string {
+  // Its type may be right, and the value one of those that are left out.
+  if (node.kind === 'not' && node.node.kind !== 'unknown') return 'is not allowed here';
+  const type = typeOf(node);
+  const received = receivedType(value);
+  if (type !== received && !(type === 'integer' && received === 'number'))
+    return `must be ${expectedText(node)}`;
+  if (node.kind === 'bytes') return bytesText(node, value as string);
+  const limits = (node.kind === 'custom' ? node.notes : node) as Readonly<Record<string, unknown>>;
+  const broken = keywordsOf(received as LimitedType).find(({ name, check, message, isLast }) => {
+    const limit = limits[name];
+    if (limit === undefined || limit === false || message === undefined) return false;
+    return isLast === true || check?.(limit as never)(value) === false;
+  });
+  const isFraction = type === 'integer' && !Number.isInteger(value);
+  if (isFraction && (broken === undefined || broken.name === 'multipleOf'))
+    return 'must be an integer';
+  return broken?.message?.(limits[broken.name]) ?? `must be ${expectedText(node)}`;
+}
+
+/** The JSON type whose keywords a node may have; undefined: it has none. */
+function typeOf(node: SchemaNode): unknown {
+  switch (node.kind) {
+    case 'number':
+    case 'integer':
+    case 'string':
+    case 'array':
+    case 'object':
+      return node.kind;
+    case 'bytes':
+      return 'string';
+    case 'custom':
+      return node.notes.type;
+    default:
+      return undefined;
+  }
+}
+
+function bytesText({ maxBytes }: BytesNode, text: string): string {
+  return maxBytes !== undefined && lengthOf(text) > maxBytes
+    ? `must be at most ${maxBytes} bytes`
+    : 'must have the format byte';
+}
+
+/** Characters compared for one hint. One refusal has up to eight hints, and a batch up to a thousand refusals. */
+const hintSteps = 300;
+
+function unknownText(name: string, names: Iterable<string>): string {
+  const near = suggest(name, names, { left: hintSteps });
+  return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
+}
+
+/** The text of each schema is written once: a batch may hold a thousand bad calls. */
+const texts = new WeakMap<SchemaNode, string>();
+
+/** The type of a schema as text, cut to a length that fits a message. */
+export function expectedText(node: SchemaNode): string {
+  return cached(texts, node, () => {
+    const whole = typeText(node, { isShort: true });
+    return whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
+  });
+}
+
+export function receivedType(value: unknown): string {
+  if (value === null) return 'null';
+  // What JSON writes as null: `number` would say that it is fine.
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  return Array.isArray(value) ? 'array' : typeof value;
+}

@@ -1,0 +1,81 @@
+import { FormatRegistry } from '@sinclair/typebox';
+import { RegistrationError } from '../base/registration-error.ts';
+import { suggest } from '../base/suggest.ts';
+import { knownFormats } from './formats.ts';
+import { forEachPart, type ObjectNode, type SchemaNode, type StringNode } from './model.ts';
+import { patternFault } from './patterns.ts';
+import { unicodeFault } from './unicode-pattern.ts';
+
+/**
+ * Names that `{}` inherits: a schema that requires `toString` would accept `{}`, and a schema in which `constructor` is
+ * optional would refuse it.
+ */
+const inheritedNames = new Set(Object.getOwnPropertyNames(Object.prototype));
+
+/** The key pattern that Type.Record makes itself for numbers, and the one that matches nothing. */
+const plainKeyPatterns = new Set(['^(0|[1-9][0-9]*)$', '^(?!.*)$']);
+
+/** What checks values at a call. Other libraries run a pattern on strings that are too long, too. */
+export type Validator = 'own' | 'library';
+
+/**
+ * Refuses at registration a schema that would fail at a call.
+ *
+ * @throws RegistrationError
+ */
+export function assertCallable(
+  root: SchemaNode,
+  where: string,
+  validator: Validator = 'own',
+): void {
+  const seen = new Set<SchemaNode>();
+  const visit = (node: SchemaNode, path: string): void => {
+    if (seen.has(node)) return;
+    seen.add(node);
+    const fault = faultOf(node, validator);
+    if (fault !== undefined)
+      throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+    if (node.kind === 'ref') visit(node.target, path);
+    else forEachPart(node, (part, step = '') => visit(part, path + step));
+  };
+  visit(root, '');
+}
+
+function faultOf(node: SchemaNode, validator: Validator): string | undefined {
+  if (node.kind === 'object') return memberFault(node);
+  if (node.kind === 'string') return formatFault(node) ?? ownPatternFault(node, validator);
+  return undefined;
+}
+
+function memberFault({ members, patterns }: ObjectNode): string | undefined {
+  const inherited = members.find(({ name }) => inheritedNames.has(name));
+  if (inherited !== undefined)
+    return `the member name ${JSON.stringify(inherited.name)} is one every object inherits, so that its presence can't be checked; rename it`;
+  for (const { pattern } of patterns) {
+    // A name has no longest length.
+    const fault = plainKeyPatterns.has(pattern)
+      ? undefined
+      : (unicodeFault(pattern) ?? patternFault(pattern, 'unlimited'));
+    if (fault !== undefined) return `the pattern ${JSON.stringify(pattern)} ${fault}`;
+  }
+  return undefined;
+}
+
+function formatFault({ format }: StringNode): string | undefined {
+  if (format === undefined || FormatRegistry.Has(format)) return undefined;
+  const known = knownFormats();
+  const near = suggest(format, known);
+  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  return `unknown format ${JSON.stringify(format)}${hint} Known: ${known.join(', ')}`;
+}
+
+function ownPatternFault(
+  { pattern, maxLength }: StringNode,
+  validator: Validator,
+): string | undefined {
+  if (pattern === undefined) return undefined;
+  const invalid = unicodeFault(pattern);
+  if (invalid !== undefined) return `the pattern ${JSON.stringify(pattern)} ${invalid}`;
+  const fault = patternFault(pattern, validator === 'own' ? maxLength : 'unlimited');
+  return fault === undefined ? undefined : `the pattern ${JSON.stringify(pattern)} ${fault}`;
+}

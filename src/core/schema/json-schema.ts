@@ -1,0 +1,732 @@
+import { FormatRegistry } from '@sinclair/typebox';
+import { RegistrationError } from '../base/registration-error.ts';
+import { isObject } from '../protocol/body.ts';
+import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
+import type { Member, NamePattern, SchemaNode } from './model.ts';
+import { escapePointer } from './pointer.ts';
+import {
+  conjunction,
+  type Draft,
+  type Given,
+  maxDepth,
+  maxParts,
+  Names,
+  narrowed,
+  nodeOf,
+} from './reading.ts';
+import { unicodePattern } from './unicode-pattern.ts';
+
+export interface JsonSchemaOptions {
+  /**
+   * What becomes of keywords that this package does not check.
+   *
+   * - `checked`: our own checks have the last word (results). A keyword that would be published and not checked is refused.
+   * - `library`: another library validates (params). Such a keyword is a note.
+   * - `document`: nobody validates here. Such a keyword is a note, and formats and patterns stay as they are written.
+   */
+  readonly strictness: 'checked' | 'library' | 'document';
+  /** Whether defaults are filled in, as in params: a member with a default is then not required. */
+  readonly fills?: boolean;
+  /** Whether base64 text is read as bytes, if it is written as `Type.Base64()` is. */
+  readonly bytes?: boolean;
+  /** The document that references lead into, if they lead out of the schema. */
+  readonly document?: unknown;
+  /**
+   * `named`: each type that a reference leads to is a node with a name, once. `recursive`: only a type that holds itself
+   * is, and others are written out where a reference stands.
+   */
+  readonly references?: 'named' | 'recursive';
+}
+
+/**
+ * Reads a JSON Schema: draft 2020-12, or draft-07 (`items` as a list, `definitions`).
+ *
+ * @throws RegistrationError for a reference that leads nowhere, for a schema that is too large, and for what `strictness` refuses
+ */
+export function readJsonSchema(
+  json: unknown,
+  where: string,
+  options: JsonSchemaOptions,
+): SchemaNode {
+  return new JsonSchemaReader(json, where, options).read();
+}
+
+/** Where a schema stands. */
+interface Place {
+  readonly path: string;
+  readonly depth: number;
+  /** Within `not`: nothing is filled there, so that a default makes no member optional. */
+  readonly isInNot: boolean;
+  /** The types of the schema around it, which describes the same value: they hold for a part that names no type. */
+  readonly types: readonly JsonType[] | undefined;
+  /** A schema around it says `unevaluatedProperties` of the same value: of undeclared members nothing else is said. */
+  readonly isSplit: boolean;
+}
+
+const jsonTypes = ['null', 'boolean', 'number', 'integer', 'string', 'array', 'object'] as const;
+type JsonType = (typeof jsonTypes)[number];
+
+function isJsonType(type: unknown): type is JsonType {
+  return (jsonTypes as readonly unknown[]).includes(type);
+}
+
+/** Every value is of one of these. */
+const allTypes = jsonTypes.filter((type) => type !== 'integer');
+
+const limitedTypes: Readonly<Record<JsonType, LimitedType | undefined>> = {
+  null: undefined,
+  boolean: undefined,
+  number: 'number',
+  integer: 'number',
+  string: 'string',
+  array: 'array',
+  object: 'object',
+};
+
+/** Keywords that the reader takes apart itself, whatever the type is. */
+const readHere = ['type', '$ref', '$defs', 'definitions', '$anchor', 'oneOf'];
+
+const readOfArrays = ['items', 'prefixItems', 'additionalItems', 'contains'];
+
+const readOfObjects = [
+  'properties',
+  'required',
+  'patternProperties',
+  'additionalProperties',
+  'propertyNames',
+  'dependentRequired',
+];
+
+/** Keywords that rule values out and that no node has. What checks nothing keeps them as notes. */
+const unread = new Set([
+  'if',
+  'then',
+  'else',
+  'dependentSchemas',
+  'dependencies',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  '$dynamicRef',
+  '$recursiveRef',
+]);
+
+/** Keywords whose values are data: what looks like a schema in them is none. */
+const ofData = new Set(['const', 'enum', 'default', 'examples']);
+
+class JsonSchemaReader {
+  readonly #root: unknown;
+  readonly #where: string;
+  readonly #options: JsonSchemaOptions;
+  readonly #isStrict: boolean;
+  readonly #names = new Names();
+  /** The types that are being read. */
+  readonly #open = new Set<object>();
+  /** The types that have a name. Their nodes are read, or are being read, or wait in `#waiting`. */
+  readonly #named = new Map<object, string>();
+  readonly #taken = new Set<string>();
+  /** Types that references lead to, to be read when the schema itself has been: a chain of them is no depth. */
+  readonly #waiting = new Map<object, Place>();
+  readonly #ids = new Map<unknown, ReadonlyMap<string, unknown>>();
+  #parts = 0;
+
+  constructor(root: unknown, where: string, options: JsonSchemaOptions) {
+    this.#root = root;
+    this.#where = where;
+    this.#options = options;
+    this.#isStrict = options.strictness === 'checked';
+  }
+
+  read(): SchemaNode {
+    const root = this.#part(this.#root, top);
+    // Reading one of them may add others, which the loop comes to.
+    for (const [json, at] of this.#waiting) this.#type(json as Given, at);
+    this.#names.link(root, (fault) => this.#refuse(top, fault));
+    return root;
+  }
+
+  #refuse({ path }: Place, fault: string): never {
+    throw new RegistrationError(`${this.#where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+  }
+
+  #part(json: unknown, at: Place): SchemaNode {
+    this.#parts += 1;
+    if (this.#parts > maxParts || at.depth > maxDepth) {
+      this.#refuse(
+        this.#parts > maxParts ? top : at,
+        `its JSON Schema has more than ${maxParts} parts or ${maxDepth} levels, written out`,
+      );
+    }
+    if (json === false) return { kind: 'never', notes: {} };
+    if (!isObject(json)) {
+      if (this.#isStrict && json !== true)
+        this.#refuse(at, 'a JSON Schema is an object, true or false');
+      return { kind: 'unknown', notes: {} };
+    }
+    if (this.#options.references === 'named' && typeof json.$id === 'string') {
+      // It is read at the first place where it stands, unless a reference has led to it before.
+      if (this.#named.has(json)) return this.#refTo(json, json.$id);
+      this.#nameOf(json, json.$id);
+    }
+    return this.#type(json, at);
+  }
+
+  /** A schema at its place, and under its name if a reference leads to it. */
+  #type(json: Given, at: Place): SchemaNode {
+    this.#waiting.delete(json);
+    this.#open.add(json);
+    const node = this.#body(withNewNames(json), at);
+    this.#open.delete(json);
+    // It has a name by now if it holds itself.
+    const name = this.#named.get(json);
+    return name === undefined ? node : this.#names.add(name, unnamed(node));
+  }
+
+  /** A list of schemas of the value itself. */
+  #list(schemas: unknown, at: Place): SchemaNode[] {
+    return listOf(schemas).map((one) => this.#part(one, inPlace(at)));
+  }
+
+  #body(json: Given, at: Place): SchemaNode {
+    const types = this.#typesOf(json, at);
+    const isSplit =
+      json.unevaluatedProperties !== undefined &&
+      holdsOne(json, ['$ref', 'allOf', 'anyOf', 'oneOf']);
+    const parts = {
+      ...at,
+      types: types === 'any' ? at.types : types,
+      isSplit: at.isSplit || isSplit,
+    };
+    const { allOf, anyOf, oneOf, not, $ref } = json;
+    const others = typeof $ref === 'string' ? [this.#reference($ref, parts)] : [];
+    others.push(...this.#list(allOf, parts));
+    for (const variants of [anyOf, oneOf]) {
+      // A library means by oneOf what its unions take, and tells their variants apart.
+      if (Array.isArray(variants)) others.push(union(this.#list(variants, parts)));
+    }
+    const isNever = not === true || (isObject(not) && Object.keys(not).length === 0);
+    if (!isNever && not !== undefined)
+      others.push({
+        kind: 'not',
+        notes: {},
+        node: this.#part(not, { ...inPlace(parts), isInNot: true }),
+      });
+    const said = this.#own(json, types, isSplit, { ...at, isSplit: parts.isSplit });
+    // Documents say of an intersection of objects that it is an object.
+    const isSaidTwice =
+      others.length > 0 &&
+      !readOfObjects.some((keyword) => keyword !== 'type' && json[keyword] !== undefined) &&
+      [said, ...others].every(({ kind }) => kind === 'object');
+    const own: SchemaNode = isSaidTwice ? { kind: 'unknown', notes: said.notes } : said;
+    if (isNever) return { kind: 'never', notes: own.notes };
+    if (isSplit && this.#isStrict && ![own, ...others].every(declaresAlways))
+      this.#refuse(
+        at,
+        'unevaluatedProperties stands beside a union; write additionalProperties in its variants',
+      );
+    if (isSplit)
+      return {
+        kind: 'intersection',
+        notes: own.notes,
+        parts: [...(own.kind === 'unknown' ? [] : [{ ...own, notes: {} }]), ...others],
+        unevaluated: this.#rest(json.unevaluatedProperties, at),
+      };
+    const isNullable = this.#options.strictness === 'document' && json.nullable === true;
+    const node = own.kind === 'unknown' ? allOfThem(own, others) : conjunction(own, others);
+    // OpenAPI 3.0 has no list of types.
+    return isNullable ? union([node, { kind: 'null', notes: {} }]) : node;
+  }
+
+  /** `any`: no type limits the values, and no keyword is about one type. */
+  #typesOf(json: Given, at: Place): readonly JsonType[] | 'any' {
+    const { type } = json;
+    if (type !== undefined) {
+      const listed = new Set(Array.isArray(type) ? (type as unknown[]) : [type]);
+      const known = [...listed].filter(isJsonType);
+      if (known.length > 0 && known.length === listed.size)
+        return known.filter((one) => one !== 'integer' || !listed.has('number'));
+      if (this.#isStrict)
+        this.#refuse(at, `the type ${JSON.stringify(type)} is none that JSON Schema has`);
+      return 'any';
+    }
+    const about = typesOfKeywords(json);
+    if (about.size === 0) return 'any';
+    if (at.types !== undefined) return at.types;
+    if (!this.#isStrict) {
+      // Authors leave the type out and mean it. To the letter, `{ properties }` takes each text and number.
+      if (holdsOne(json, ['properties', 'patternProperties', 'additionalProperties', 'required']))
+        return ['object'];
+      if (holdsOne(json, ['items', 'prefixItems'])) return ['array'];
+      if (this.#options.strictness === 'library') return 'any';
+    }
+    return allTypes;
+  }
+
+  /** The node of the schema's own keywords, without the schemas that stand beside them. */
+  #own(json: Given, types: readonly JsonType[] | 'any', isSplit: boolean, at: Place): SchemaNode {
+    const refuse = (fault: string): never => this.#refuse(at, fault);
+    const { given, notes } = this.#sorted(json, types, isSplit);
+    const reads = this.#options.strictness === 'document' ? [...readHere, 'nullable'] : readHere;
+    // A type that nobody knows is shown.
+    const unknownType = types === 'any' && json.type !== undefined ? { type: json.type } : {};
+    const withNotes = (node: SchemaNode): SchemaNode => ({
+      ...node,
+      notes: { ...node.notes, ...unknownType, ...notes },
+    });
+    const values = valuesOf(json);
+    if (types === 'any') {
+      const node = withNotes(nodeOf(given, { kind: 'unknown', reads }, refuse));
+      return values === undefined ? node : { ...literals(values), notes: node.notes };
+    }
+    const [only] = types;
+    if (only !== undefined && types.length === 1) {
+      const draft = this.#draft(only, given, at);
+      const node = withNotes(
+        nodeOf(given, { ...draft, reads: [...reads, ...(draft.reads ?? [])] }, refuse),
+      );
+      return values === undefined ? node : this.#narrowed(node, only, values, json, at);
+    }
+    const fitting = types.filter((type) => values?.some((value) => isOf(value, type)) ?? true);
+    if (fitting.length === 0 && this.#isStrict)
+      refuse('none of the values of enum is one of its types');
+    const variants = fitting.map((type) => {
+      const limits = limitsOf(given, type);
+      const draft = this.#draft(type, given, at);
+      const { reads: also = [], ...members } = draft;
+      const node = nodeOf(limits, { ...members, reads: also } as Draft, refuse);
+      return values === undefined ? node : this.#narrowed(node, type, values, json, at);
+    });
+    const shared = withoutLimits(given);
+    return withNotes(nodeOf(shared, { kind: 'union', variants: flat(variants), reads }, refuse));
+  }
+
+  /** The keywords that a node may have, and those that are notes because nothing here checks them. */
+  #sorted(
+    json: Given,
+    types: readonly JsonType[] | 'any',
+    isSplit: boolean,
+  ): { readonly given: Given; readonly notes: Given } {
+    const given: Record<string, unknown> = {};
+    const notes: Record<string, unknown> = {};
+    for (const [keyword, value] of Object.entries(json)) {
+      // The intersection has it.
+      if (isSplit && keyword === 'unevaluatedProperties') continue;
+      const row = keywordNamed(keyword);
+      const isLimit = row?.type !== undefined && row.describes !== true;
+      const isUnread =
+        unread.has(keyword) ||
+        (isLimit && (types === 'any' || ownValueFault(row, value) !== undefined));
+      if (isUnread && !this.#isStrict) notes[keyword] = value;
+      else given[keyword] = value;
+    }
+    return { given, notes };
+  }
+
+  #draft(type: JsonType, given: Given, at: Place): Draft {
+    switch (type) {
+      case 'array':
+        return this.#array(given, at);
+      case 'object':
+        return this.#object(given, at);
+      case 'string':
+        return this.#string(given);
+      default:
+        return { kind: type };
+    }
+  }
+
+  #string({ format, pattern, contentEncoding, maxBytes }: Given): Draft {
+    if (this.#options.bytes === true && format === 'byte' && contentEncoding === 'base64') {
+      const reads = ['format', 'contentEncoding', 'maxBytes', 'maxLength'];
+      return { kind: 'bytes', maxBytes, reads };
+    }
+    if (this.#options.strictness === 'document') return { kind: 'string' };
+    // A format that is known here says what the pattern beside it says. Others are left out: only their library knows them.
+    if (typeof format === 'string' && FormatRegistry.Has(format))
+      return { kind: 'string', reads: ['pattern'] };
+    // What zod gives for endsWith begins so. It says nothing, and a search for it takes time with the square of the length.
+    const searched =
+      typeof pattern === 'string' ? unicodePattern(pattern).replace(/^\.\*/, '') : undefined;
+    return searched === undefined || searched === pattern
+      ? { kind: 'string', reads: ['format'] }
+      : { kind: 'string', pattern: searched, reads: ['format', 'pattern'] };
+  }
+
+  #array(given: Given, at: Place): Draft {
+    const { items, prefixItems, additionalItems, contains } = given;
+    // Before the draft 2020-12, a list of `items` was what `prefixItems` is now.
+    const isOld = !Array.isArray(prefixItems) && Array.isArray(items);
+    const prefix = listOf(isOld ? items : prefixItems);
+    let rest = isOld ? additionalItems : items;
+    // The tuples of valibot say nothing of further items, and their types have none.
+    if (isOld && this.#options.strictness !== 'document') rest ??= false;
+    // So documents write a tuple without items.
+    if (prefix.length === 0 && given.maxItems === 0) rest ??= false;
+    return {
+      kind: 'array',
+      prefix: prefix.map((item, index) => this.#part(item, within(at, `/${index}`))),
+      rest: this.#part(rest ?? true, within(at, '/*')),
+      contains: contains === undefined ? undefined : this.#part(contains, within(at, '/*')),
+      reads: readOfArrays,
+    };
+  }
+
+  #object(given: Given, at: Place): Draft {
+    const { properties, patternProperties, propertyNames, dependentRequired } = given;
+    const required = new Set(listOf(given.required));
+    const members = Object.entries(isObject(properties) ? properties : {}).map(
+      ([name, schema]): Member => {
+        const node = this.#part(schema, within(at, `/${escapePointer(name)}`));
+        const isFilled =
+          this.#options.fills === true && !at.isInNot && node.notes.default !== undefined;
+        return { name, node, isRequired: required.delete(name) && !isFilled };
+      },
+    );
+    const { patterns, areAllRead } = this.#patterns(patternProperties, at);
+    let additional = given.additionalProperties;
+    // An object that declares no members has any, and so have those whose names match no pattern.
+    const isDocument = this.#options.strictness === 'document';
+    if (!isDocument && !at.isSplit && (!isObject(properties) || isObject(patternProperties)))
+      additional ??= true;
+    if (!areAllRead) additional = true;
+    for (const name of required) {
+      if (typeof name !== 'string') continue;
+      const isMatched = this.#mayMatch(patterns, name);
+      if (this.#isStrict && additional === false && !isMatched)
+        this.#refuse(
+          at,
+          `required names ${JSON.stringify(name)}, which properties does not declare`,
+        );
+      const step = within(at, `/${escapePointer(name)}`);
+      // A node for each: every part stands at one place.
+      const node = this.#part(isMatched ? true : (additional ?? true), step);
+      members.push({ name, node, isRequired: true });
+    }
+    return {
+      kind: 'object',
+      members,
+      patterns,
+      rest: this.#rest(additional, at),
+      propertyNames: this.#memberNames(propertyNames, at),
+      dependentRequired: isObject(dependentRequired) ? dependentRequired : undefined,
+      reads: readOfObjects,
+    };
+  }
+
+  /** What `additionalProperties` and its like say of the members that nothing else declares. */
+  #rest(given: unknown, at: Place): SchemaNode | undefined {
+    return given === undefined ? undefined : this.#part(given, within(at, '/*'));
+  }
+
+  #patterns(given: unknown, at: Place) {
+    const patterns: NamePattern[] = [];
+    let areAllRead = true;
+    for (const [pattern, schema] of Object.entries(isObject(given) ? given : {})) {
+      const names = expressionOf(pattern);
+      if (names !== undefined)
+        patterns.push({ pattern, names, node: this.#part(schema, within(at, '/*')) });
+      else if (this.#isStrict)
+        this.#refuse(
+          at,
+          `the pattern ${JSON.stringify(pattern)} is no regular expression (flag u)`,
+        );
+      else areAllRead = false;
+    }
+    return { patterns, areAllRead };
+  }
+
+  /** The author of a document may have written a pattern that takes for ever: none of them is run. */
+  #mayMatch(patterns: readonly NamePattern[], name: string): boolean {
+    return this.#options.strictness === 'document'
+      ? patterns.length > 0
+      : patterns.some(({ names }) => names.test(name));
+  }
+
+  #memberNames(given: unknown, at: Place): SchemaNode | undefined {
+    if (given === undefined) return undefined;
+    const node = this.#part(given, { ...inPlace(at), types: ['string'] });
+    // Every name is a text: zod and valibot say so of each record.
+    const saysNothing =
+      node.kind === 'unknown' || (node.kind === 'string' && Object.keys(node).length === 2);
+    return saysNothing ? undefined : node;
+  }
+
+  /** The values of enum and const that are of the node's type. */
+  #narrowed(
+    node: SchemaNode,
+    type: JsonType,
+    values: readonly unknown[],
+    json: Given,
+    at: Place,
+  ): SchemaNode {
+    const fitting = values.filter((value) => isOf(value, type));
+    const refuse = (fault: string): never => this.#refuse(at, fault);
+    if (fitting.length === 0 && this.#isStrict)
+      refuse(`none of the values of enum is one of this ${type}`);
+    if (type === 'array' || type === 'object') {
+      const isLimited = typesOfKeywords(json).has(type);
+      if (isLimited) return conjunction(node, [literals(fitting)]);
+    } else if (this.#isStrict && type !== 'null') {
+      return narrowed({ enum: fitting }, node, refuse);
+    }
+    return { ...literals(fitting), notes: node.notes };
+  }
+
+  #reference($ref: string, at: Place): SchemaNode {
+    const target = this.#targetOf($ref);
+    if (target === undefined)
+      this.#refuse(at, `its JSON Schema refers to ${JSON.stringify($ref)}, which it does not have`);
+    // What holds no reference never holds itself.
+    if (!isObject(target)) return this.#part(target, inPlace(at));
+    if (this.#named.has(target) || this.#open.has(target)) return this.#refTo(target, $ref);
+    if (this.#options.references !== 'named')
+      return this.#part(target, { ...inPlace(at), types: undefined });
+    this.#nameOf(target, $ref);
+    this.#waiting.set(target, { ...top, path: $ref, isInNot: at.isInNot });
+    return this.#refTo(target, $ref);
+  }
+
+  #refTo(target: Given, $ref: string): SchemaNode {
+    const to = this.#names.shown(this.#nameOf(target, $ref));
+    // `Names.link` sets the target.
+    return { kind: 'ref', to, notes: {} } as unknown as SchemaNode;
+  }
+
+  /** The name of a type, of its own: two types may be called the same in two places of a document. */
+  #nameOf(target: Given, $ref: string): string {
+    const known = this.#named.get(target);
+    if (known !== undefined) return known;
+    const given = typeof target.$id === 'string' ? target.$id : givenName($ref);
+    let name = given ?? 'T0';
+    for (let count = given === undefined ? 1 : 2; this.#taken.has(name); count += 1)
+      name = given === undefined ? `T${count}` : `${given}_${count}`;
+    this.#taken.add(name);
+    this.#named.set(target, name);
+    return name;
+  }
+
+  #targetOf($ref: string): unknown {
+    const { document } = this.#options;
+    if ($ref === '#') return this.#root;
+    if ($ref.startsWith('#/')) {
+      const found = document === undefined ? undefined : follow(document, $ref);
+      return found ?? follow(this.#root, $ref);
+    }
+    const components = isObject(document) ? document.components : undefined;
+    const schemas = isObject(components) ? components.schemas : undefined;
+    for (const root of [this.#root, schemas]) {
+      const ids = this.#idsIn(root);
+      const found = ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** The schemas with a name in `root`: those with an `$id` or an anchor, and those in `$defs`. The first of a name counts. */
+  #idsIn(root: unknown): ReadonlyMap<string, unknown> {
+    const known = this.#ids.get(root);
+    if (known !== undefined) return known;
+    const ids = new Map<string, unknown>();
+    const add = (name: unknown, schema: unknown): void => {
+      if (typeof name === 'string' && !ids.has(name)) ids.set(name, schema);
+    };
+    // Without recursion: data in it may be nested deeply. What has been added meanwhile is visited too.
+    const open = new Set([root]);
+    for (const value of open) {
+      if (isObject(value)) {
+        const { $id, $anchor, $ref, $defs, definitions } = value;
+        // Beside a reference an `$id` names what the reference leads to.
+        if (typeof $ref !== 'string') add($id, value);
+        add($anchor, value);
+        for (const named of [$defs, definitions])
+          for (const [name, one] of Object.entries(isObject(named) ? named : {})) add(name, one);
+      }
+      if (typeof value !== 'object' || value === null) continue;
+      for (const [name, one] of Object.entries(value))
+        if (typeof one === 'object' && one !== null && !ofData.has(name)) open.add(one);
+    }
+    this.#ids.set(root, ids);
+    return ids;
+  }
+}
+
+const top: Place = { path: '', depth: 0, isInNot: false, types: undefined, isSplit: false };
+
+/** The place of a schema of a part of the value. */
+function within(at: Place, step: string): Place {
+  return { ...at, path: at.path + step, depth: at.depth + 1, types: undefined, isSplit: false };
+}
+
+/** The place of a schema of the value itself. */
+function inPlace(at: Place): Place {
+  return { ...at, depth: at.depth + 1 };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+function union(variants: readonly SchemaNode[]): SchemaNode {
+  return { kind: 'union', notes: {}, variants };
+}
+
+/** A union of one variant is the variant, and the variants of a union within are its own. Both come of enum and type lists. */
+function flat(variants: readonly SchemaNode[]): readonly SchemaNode[] {
+  return variants.flatMap((one) => (one.kind === 'union' ? one.variants : [one]));
+}
+
+function literals(values: readonly unknown[]): SchemaNode {
+  const all = values.map(
+    (value): SchemaNode =>
+      value === null ? { kind: 'null', notes: {} } : { kind: 'literal', value, notes: {} },
+  );
+  const [only] = all;
+  if (only === undefined) return { kind: 'never', notes: {} };
+  return all.length === 1 ? only : union(all);
+}
+
+/** The node of a schema that says no more of its values than the schemas beside its keywords. */
+function allOfThem(own: SchemaNode, others: readonly SchemaNode[]): SchemaNode {
+  const [first, ...more] = others;
+  if (first === undefined) return own;
+  const isDescribed = Object.keys(own.notes).length > 0;
+  if (more.length === 0 && !isDescribed) return first;
+  // The node of a name stays one: references lead to it.
+  if (more.length === 0 && first.name === undefined)
+    return { ...first, notes: { ...first.notes, ...own.notes } };
+  return { kind: 'intersection', notes: own.notes, parts: others, unevaluated: undefined };
+}
+
+/** Whether the members that a node declares are the same for every value: those of a union depend on the variant. */
+function declaresAlways(node: SchemaNode): boolean {
+  if (node.kind === 'intersection') return node.parts.every(declaresAlways);
+  return node.kind !== 'union' && node.kind !== 'ref';
+}
+
+/** A node that may be given a name: one that has another stays as a part of it. */
+function unnamed(node: SchemaNode): SchemaNode {
+  return node.name === undefined
+    ? node
+    : { kind: 'intersection', notes: {}, parts: [node], unevaluated: undefined };
+}
+
+/** The types that the keywords of a schema are about. */
+function typesOfKeywords(json: Given): ReadonlySet<LimitedType> {
+  const types = new Set<LimitedType>();
+  for (const keyword of Object.keys(json)) {
+    const type = typeOfKeyword(keyword);
+    if (type !== undefined) types.add(type);
+  }
+  return types;
+}
+
+function typeOfKeyword(keyword: string): LimitedType | undefined {
+  if (unread.has(keyword)) return undefined;
+  if (readOfArrays.includes(keyword)) return 'array';
+  if (readOfObjects.includes(keyword)) return 'object';
+  const row = keywordNamed(keyword);
+  return row?.describes === true ? undefined : row?.type;
+}
+
+/** The keywords that are about one type. */
+function limitsOf(given: Given, type: JsonType): Given {
+  const limited = limitedTypes[type];
+  return Object.fromEntries(
+    Object.entries(given).filter(
+      ([keyword]) => limited !== undefined && typeOfKeyword(keyword) === limited,
+    ),
+  );
+}
+
+function withoutLimits(given: Given): Given {
+  return Object.fromEntries(
+    Object.entries(given).filter(([keyword]) => typeOfKeyword(keyword) === undefined),
+  );
+}
+
+function holdsOne(json: Given, keywords: readonly string[]): boolean {
+  return keywords.some((keyword) => json[keyword] !== undefined);
+}
+
+/** A schema with the keywords that nodes have, where others say the same. */
+function withNewNames(json: Given): Given {
+  const { dependencies, unevaluatedProperties, ...others } = json;
+  const named: Record<string, unknown> = { ...others };
+  // Draft-07 has one keyword for names that others depend on and for schemas that do.
+  if (isObject(dependencies) && Object.values(dependencies).every(Array.isArray)) {
+    const { dependentRequired } = json;
+    named.dependentRequired = {
+      ...dependencies,
+      ...(isObject(dependentRequired) ? dependentRequired : {}),
+    };
+  } else if (dependencies !== undefined) named.dependencies = dependencies;
+  // Without schemas beside it that evaluate members, it is about those that the schema itself does not declare.
+  if (unevaluatedProperties === undefined) return named;
+  if (holdsOne(json, evaluating)) named.unevaluatedProperties = unevaluatedProperties;
+  else named.additionalProperties ??= unevaluatedProperties;
+  return named;
+}
+
+const evaluating = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas', '$dynamicRef'];
+
+function valuesOf(json: Given): readonly unknown[] | undefined {
+  if (json.const !== undefined) return [json.const];
+  return Array.isArray(json.enum) ? (json.enum as unknown[]) : undefined;
+}
+
+function isOf(value: unknown, type: JsonType): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function expressionOf(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name that the author of a schema gave to what a reference leads to. */
+function givenName($ref: string): string | undefined {
+  if (!$ref.startsWith('#/')) return $ref === '#' ? undefined : $ref.replace(/^#/, '');
+  const [holder, name] = segmentsOf($ref).slice(-2);
+  return ['$defs', 'definitions', 'schemas'].includes(holder ?? '') ? name : undefined;
+}
+
+/** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
+function follow(root: unknown, $ref: string): unknown {
+  let value = root;
+  for (const segment of segmentsOf($ref)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (Array.isArray(value) ? !/^\d+$/.test(segment) : !Object.hasOwn(value, segment))
+      return undefined;
+    value = (value as Given)[segment];
+  }
+  return value;
+}
+
+function segmentsOf($ref: string): string[] {
+  return $ref
+    .split('/')
+    .slice(1)
+    .map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A name with a percent sign, which its author did not encode.
+    return segment;
+  }
+}

@@ -1,0 +1,12 @@
+/** A name as a segment of a JSON Pointer (RFC 6901). */
+export function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Longest name in a path that is shown. The caller chooses names. */
+const maxSegment = 64;
+
+/** A step of a JSON Pointer for people: `/name`, cut if the name is long. */
+export function shownSegment(name: string): string {
+  return `/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
+}

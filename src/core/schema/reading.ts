@@ -1,0 +1,223 @@
+import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
+import { forEachPart, isScalar, type Notes, type RefNode, type SchemaNode } from './model.ts';
+
+/** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
+export const maxParts = 10_000;
+
+export const maxDepth = 64;
+
+export type Given = Readonly<Record<string, unknown>>;
+
+/** A node without its limits and notes, with the keywords that it was made of. */
+export interface Draft {
+  readonly kind: SchemaNode['kind'];
+  readonly reads?: readonly string[];
+  readonly [member: string]: unknown;
+}
+
+/** The type whose keywords limit the values of a kind. Other kinds have values of several types, or no limits. */
+const limitedTypes: Readonly<Partial<Record<SchemaNode['kind'], LimitedType>>> = {
+  number: 'number',
+  integer: 'number',
+  string: 'string',
+  array: 'array',
+  object: 'object',
+};
+
+const ofSeveralTypes = new Set<SchemaNode['kind']>([
+  'unknown',
+  'union',
+  'intersection',
+  'not',
+  'ref',
+]);
+
+/** Keywords that rule values out and that nothing here checks, with what to write instead. */
+const refused: Readonly<Record<string, string>> = {
+  oneOf: 'write a union (anyOf), whose variants a literal member tells apart',
+  if: 'write a union of the cases',
+  dependentSchemas: 'write a union of objects with and without the member',
+  dependencies: 'write dependentRequired, or a union of objects with and without the member',
+  unevaluatedItems: 'write a tuple',
+  unevaluatedProperties: 'write additionalProperties',
+  $dynamicRef: 'write a reference to a named type',
+  $recursiveRef: 'write a reference to a named type',
+};
+
+/** Keywords that every reader reads by itself, or that a value's own kind says. */
+const structural = new Set([
+  '$id',
+  '$anchor',
+  '$defs',
+  'definitions',
+  '$schema',
+  'enum',
+  'const',
+  'anyOf',
+  'allOf',
+  'not',
+  'then',
+  'else',
+]);
+
+/**
+ * The node of a draft, with the limits and the notes of the schema that it was made of. A keyword that rules nothing out of the
+ * kind's values is a note: `maxLength` of an integer.
+ *
+ * @param refuse is given a keyword that would be published and not checked
+ */
+export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => never): SchemaNode {
+  const { reads = [], ...own } = draft;
+  const type = limitedTypes[draft.kind];
+  const limits: Record<string, unknown> = {};
+  const notes: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(given)) {
+    if (value === undefined || reads.includes(keyword) || structural.has(keyword)) continue;
+    const instead = Object.hasOwn(refused, keyword) ? refused[keyword] : undefined;
+    if (instead !== undefined) refuse(`${keyword} is not checked here; ${instead}`);
+    const row = keywordNamed(keyword);
+    if (row?.type === undefined || row.describes === true) notes[keyword] = value;
+    else if (row.type === type) {
+      const fault = ownValueFault(row, value);
+      if (fault !== undefined) refuse(`${keyword} ${fault}`);
+      limits[keyword] = value;
+    } else if (ofSeveralTypes.has(draft.kind)) {
+      refuse(
+        `${keyword} stands beside values of several types; put it on the ${row.type} that it is about`,
+      );
+    } else notes[keyword] = value;
+  }
+  return { ...withoutUndefined(own), ...limits, notes } as unknown as SchemaNode;
+}
+
+/**
+ * A node of the values that `enum` and `const` beside it leave: literals, so that documents and types say what is checked.
+ *
+ * @param refuse is called if none is left
+ */
+export function narrowed(
+  given: Given,
+  node: SchemaNode,
+  refuse: (fault: string) => never,
+): SchemaNode {
+  if (node.kind === 'literal') return node;
+  let values = Array.isArray(given.enum) ? (given.enum as unknown[]) : undefined;
+  if (given.const !== undefined) values = [given.const];
+  if (values === undefined) return node;
+  const literals = values.filter((value) => !isScalarKind(node) || fits(node, value)).map(literal);
+  const [only] = literals;
+  if (only === undefined) refuse(`none of the values of enum is one of this ${node.kind}`);
+  const { notes } = node;
+  const one: SchemaNode =
+    literals.length === 1 ? only : { kind: 'union', notes: {}, variants: literals };
+  return isScalarKind(node) ? { ...one, notes } : conjunction(node, [one]);
+}
+
+function literal(value: unknown): SchemaNode {
+  return value === null ? { kind: 'null', notes: {} } : { kind: 'literal', value, notes: {} };
+}
+
+/** A node that every one of them has to match. */
+export function conjunction(node: SchemaNode, others: readonly SchemaNode[]): SchemaNode {
+  if (others.length === 0) return node;
+  const { notes } = node;
+  return {
+    kind: 'intersection',
+    notes,
+    parts: [{ ...node, notes: {} }, ...others],
+    unevaluated: undefined,
+  };
+}
+
+const scalarKinds = new Set<SchemaNode['kind']>([
+  'unknown',
+  'null',
+  'boolean',
+  'number',
+  'integer',
+  'string',
+]);
+
+function isScalarKind(node: SchemaNode): boolean {
+  return scalarKinds.has(node.kind);
+}
+
+function fits(node: SchemaNode, value: unknown): boolean {
+  if (node.kind === 'unknown') return true;
+  if (!isScalar(value)) return false;
+  const isOfKind =
+    node.kind === 'null'
+      ? value === null
+      : node.kind === 'integer'
+        ? Number.isInteger(value)
+        : typeof value === node.kind;
+  const type = limitedTypes[node.kind];
+  if (!isOfKind || type === undefined) return isOfKind;
+  const limits = node as unknown as Readonly<Record<string, never>>;
+  return keywordsOf(type).every(
+    ({ name, check }) =>
+      limits[name] === undefined || check === undefined || check(limits[name])(value),
+  );
+}
+
+export const endless =
+  'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
+
+/** Names that were made up by counting: TypeBox counts all recursive types of the thread. */
+const madeUp = /^T\d+$/;
+
+/** The names of the types of one schema. */
+export class Names {
+  readonly #nodes = new Map<string, SchemaNode>();
+  readonly #shown = new Map<string, string>();
+  #count = 0;
+
+  /** The name as documents show it: replicas that have made other types before give the same. */
+  shown(name: string): string {
+    let shown = this.#shown.get(name);
+    if (shown === undefined) {
+      shown = madeUp.test(name) ? `T${this.#count++}` : name;
+      this.#shown.set(name, shown);
+    }
+    return shown;
+  }
+
+  add(name: string, node: SchemaNode): SchemaNode {
+    const named = { ...node, name: this.shown(name) };
+    this.#nodes.set(named.name, named);
+    return named;
+  }
+
+  /**
+   * Leads every reference to its node.
+   *
+   * @param refuse is given what a reference lacks: a node of its name, or a node that is no reference
+   */
+  link(root: SchemaNode, refuse: (fault: string) => never): void {
+    const refs: RefNode[] = [];
+    const visit = (node: SchemaNode): void => {
+      if (node.kind !== 'ref') {
+        forEachPart(node, visit);
+        return;
+      }
+      const leadsNowhere = (): never =>
+        refuse(
+          `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify(node.to)}`,
+        );
+      node.target = this.#nodes.get(node.to) ?? leadsNowhere();
+      refs.push(node);
+    };
+    for (const node of [root, ...this.#nodes.values()]) visit(node);
+    for (const ref of refs) {
+      const passed = new Set<SchemaNode>();
+      for (let node: SchemaNode = ref; node.kind === 'ref'; node = node.target) {
+        if (passed.has(node)) refuse(endless);
+        passed.add(node);
+      }
+    }
+  }
+}
+
+function withoutUndefined(members: Readonly<Record<string, unknown>>): Notes {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,100 @@
+import { keywords } from './keywords.ts';
+import { escapePointer } from './pointer.ts';
+import type { JsonSchema } from './write-json.ts';
+
+/** Walks through JSON Schemas of documents. The keywords that hold schemas are those of the table. */
+
+const holders = keywords.flatMap(({ name, children }) =>
+  children === undefined ? [] : [{ name, ...children }],
+);
+
+/**
+ * The schema with each child replaced by what `visit` returns: a shallow copy, or the schema itself if all children stay. A
+ * child may be true or false, which stays as it is.
+ *
+ * @param visit gets the step from the value to what the child describes: `/name`, `/*` for items and members of any name, `/0`
+ *   in a tuple, '' for the value itself (unions, $defs)
+ */
+export function mapPlain(
+  schema: JsonSchema,
+  visit: (child: JsonSchema, segment: string, keyword: string) => JsonSchema,
+): JsonSchema {
+  let copy: JsonSchema | undefined;
+  const replace = (name: string, held: unknown): void => {
+    copy ??= { ...schema };
+    copy[name] = held;
+  };
+  for (const { name, one, list, map } of holders) {
+    const held = schema[name];
+    if (typeof held !== 'object' || held === null) continue;
+    const isList = Array.isArray(held);
+    const step = isList ? list : map;
+    const made = (child: unknown, segment: string): unknown =>
+      isSchema(child) ? visit(child, segment, name) : child;
+    if (step !== undefined) {
+      const children = Object.entries(held);
+      const changed = children.map(([key, child]) => made(child, segmentOf(step, key)));
+      if (changed.every((child, index) => child === children[index]?.[1])) continue;
+      // `fromEntries` keeps a member called __proto__ a member.
+      const members = children.map(([key], index) => [key, changed[index]] as const);
+      replace(name, isList ? changed : Object.fromEntries(members));
+    } else if (!isList && one !== undefined) {
+      const changed = made(held, segmentOf(one, ''));
+      if (changed !== held) replace(name, changed);
+    }
+  }
+  return copy ?? schema;
+}
+
+function segmentOf(step: string, key: string): string {
+  return step === 'key' ? `/${escapePointer(key)}` : step;
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function refId($ref: string): string {
+  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
+}
+
+/** The list itself, or an empty one instead of anything else. */
+export function listOf<Item>(value: unknown): Item[] {
+  return Array.isArray(value) ? (value as Item[]) : [];
+}
+
+/** Ids that readers made up. */
+export const madeUpId = /^T\d+$/;
+
+/** The members that are not undefined, in their order. */
+export function defined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as T;
+}
+
+/** The named schemas within a plain one, by id. Of several with one id the first counts. */
+export function plainNamesIn(
+  schema: JsonSchema,
+  names = new Map<string, JsonSchema>(),
+): Map<string, JsonSchema> {
+  const { $id, $defs, $ref } = schema;
+  if (typeof $id === 'string' && typeof $ref !== 'string' && !names.has($id))
+    names.set($id, schema);
+  if (isSchema($defs)) {
+    for (const [name, one] of Object.entries($defs as Record<string, unknown>)) {
+      if (isSchema(one) && !names.has(name)) names.set(name, one as JsonSchema);
+    }
+  }
+  forEachPlain(schema, (child) => plainNamesIn(child, names));
+  return names;
+}
+
+export function forEachPlain(
+  schema: JsonSchema,
+  visit: (child: JsonSchema, segment: string, keyword: string) => void,
+): void {
+  mapPlain(schema, (child, segment, keyword) => {
+    visit(child, segment, keyword);
+    return child;
+  });
+}

@@ -1,0 +1,199 @@
+import { messageOf } from '../base/message-of.ts';
+import { RegistrationError } from '../base/registration-error.ts';
+import { isThenable } from '../base/value-kinds.ts';
+import { isObject } from '../protocol/body.ts';
+import { ErrorCode, standardError } from '../protocol/errors.ts';
+import type { Checks } from './check.ts';
+import type { StandardIssue, StandardSchema } from './declared.ts';
+import type { ParamIssue } from './explain.ts';
+import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
+import { registerFormats } from './formats.ts';
+import { readJsonSchema } from './json-schema.ts';
+import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
+import { shownSegment } from './pointer.ts';
+
+function vendorOf(schema: StandardSchema): string {
+  const { vendor } = schema['~standard'] as { readonly vendor?: unknown };
+  return typeof vendor === 'string' && vendor !== '' ? vendor : 'of a library without a name';
+}
+
+/** Whether its JSON Schema has the members in the order of the schema. That of arktype has them in another order. */
+export function isOrdered(schema: StandardSchema): boolean {
+  return schema['~standard'].vendor !== 'arktype';
+}
+
+const valibotAdvice =
+  "add import { toStandardJsonSchema } from '@valibot/to-json-schema' and declare toStandardJsonSchema(v.object({...}))";
+
+/**
+ * One side of a schema: what callers send, or what a handler returns.
+ *
+ * @throws RegistrationError for a schema that can't say what it takes
+ */
+export function sideOf(
+  schema: StandardSchema,
+  side: 'input' | 'output',
+  where: string,
+): SchemaNode {
+  const { version, validate, jsonSchema } = schema['~standard'];
+  const vendor = vendorOf(schema);
+  if (version !== 1) {
+    throw new RegistrationError(
+      `${where}: this schema (${vendor}) has another version of Standard Schema than 1, the one known here`,
+    );
+  }
+  if (typeof validate !== 'function' || typeof jsonSchema?.[side] !== 'function') {
+    throw new RegistrationError(
+      `${where}: this schema (${vendor}) does not say what it is in JSON Schema; ${vendor === 'valibot' ? valibotAdvice : 'take zod 4.2 or later, arktype, or valibot with @valibot/to-json-schema'}`,
+    );
+  }
+  // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
+  const isLenient = vendor === 'valibot' && side === 'input';
+  const options = isLenient ? { libraryOptions: { errorMode: 'ignore' } } : {};
+  let json: unknown;
+  try {
+    // A copy: what the library changes later must not change a procedure.
+    json = JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-07', ...options })));
+  } catch (cause) {
+    const why = messageOf(cause);
+    let advice = '';
+    if (side === 'output')
+      advice = '; declare returns as what is sent, such as a string in place of a date';
+    else if (/\b(?:date|bigint)\b/i.test(why)) {
+      advice =
+        '; declare a string, of zod z.iso.datetime() or z.string(), and convert it in the handler';
+    }
+    throw new RegistrationError(
+      `${where}: ${vendor} can't say what this is in JSON Schema: ${why}${advice}`,
+      { cause },
+    );
+  }
+  registerFormats();
+  if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
+  // The library itself validates what callers send. Nothing but our checks looks at what a handler returns.
+  const strictness = side === 'input' ? 'library' : 'checked';
+  return readJsonSchema(json, where, { strictness });
+}
+
+/** Most levels of a path: a caller chooses them. */
+const maxLevels = 32;
+
+/**
+ * Validates named params with the schema's own library. It runs as the handler does: what it throws is a fault.
+ *
+ * @throws RpcError -32602 with ParamIssue[] as its data
+ */
+export function standardValidator(
+  standard: StandardSchema,
+  schema: ObjectNode,
+  checks: Checks,
+): (params: object) => Record<string, unknown> {
+  const { validate } = standard['~standard'];
+  const vendor = vendorOf(standard);
+  return (params) => {
+    const result: unknown = validate.call(standard['~standard'], params);
+    if (isThenable(result)) {
+      // Nobody waits for it: a rejection must not be one that nobody handles.
+      Promise.resolve(result).catch(() => {});
+      throw new TypeError(
+        `the schema of the params (${vendor}) validates asynchronously: use a middleware for what has to wait`,
+      );
+    }
+    if (typeof result !== 'object' || result === null)
+      throw new TypeError(`the schema of the params (${vendor}) returned no result`);
+    if ('issues' in result && result.issues !== undefined && result.issues !== null) {
+      const issues = issuesOf(schema, params, checks, listOf<StandardIssue>(result.issues));
+      throw standardError(ErrorCode.InvalidParams, issues);
+    }
+    if (!('value' in result))
+      throw new TypeError(
+        `the schema of the params (${vendor}) returned neither a value nor issues`,
+      );
+    return result.value as Record<string, unknown>;
+  };
+}
+
+/**
+ * The issues in the words of this package, as for a schema of TypeBox. What the JSON Schema does not explain (a check of
+ * the author's own) has the library's message, unless that holds a value of the caller's.
+ */
+function issuesOf(
+  schema: ObjectNode,
+  params: object,
+  checks: Checks,
+  given: readonly StandardIssue[],
+): ParamIssue[] {
+  const issues = checks.check(params) ? [] : explain(schema, params, checks);
+  for (const issue of given) {
+    if (issues.length >= maxIssues) break;
+    if (typeof issue !== 'object' || issue === null) continue;
+    const place = placeOf(schema, params, issue);
+    if (!issues.some(({ path }) => isWithin(path, place.path))) issues.push(place);
+  }
+  const expected = expectedText(schema);
+  if (issues.length === 0)
+    issues.push({ path: '', message: unexplained, expected, received: 'object' });
+  return issues;
+}
+
+/** Whether two paths are one, or one leads through the other: then both issues tell the same. */
+function isWithin(one: string, other: string): boolean {
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
+}
+
+const unexplained = 'does not pass the check of its schema';
+
+function placeOf(schema: SchemaNode, params: object, issue: StandardIssue): ParamIssue {
+  let value: unknown = params;
+  let part: SchemaNode | undefined = schema;
+  let path = '';
+  for (const step of listOf<PropertyKey | { key: PropertyKey }>(issue.path).slice(0, maxLevels)) {
+    const name = String(typeof step === 'object' ? step?.key : step);
+    value = memberOf(value, name);
+    part = part && partOf(part, name);
+    path += shownSegment(name);
+  }
+  return {
+    path,
+    message: safeMessage(issue.message, value),
+    expected: part === undefined ? 'unknown' : expectedText(part),
+    received: receivedType(value),
+  };
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+function partOf(schema: SchemaNode, name: string): SchemaNode | undefined {
+  const whole = resolved(schema);
+  if (whole.kind === 'object') return whole.members.find((member) => member.name === name)?.node;
+  if (whole.kind !== 'array') return undefined;
+  return whole.prefix[Number(name)] ?? (whole.rest.kind === 'never' ? undefined : whole.rest);
+}
+
+/** The list itself, or an empty one instead of anything else: a library may give anything. */
+function listOf<Item>(value: unknown): Item[] {
+  return Array.isArray(value) ? (value as Item[]) : [];
+}
+
+const maxMessage = 200;
+/** Parts of a value that are looked for in a message. */
+const maxLooked = 200;
+
+/** A library's message, unless it holds a value (arktype: "was -1"; valibot: 'received "x"'). */
+function safeMessage(message: unknown, value: unknown): string {
+  if (typeof message !== 'string' || message === '' || message.length > maxMessage)
+    return unexplained;
+  const open = [value];
+  for (let looked = 0; open.length > 0; looked++) {
+    if (looked >= maxLooked) return unexplained;
+    const part = open.pop();
+    if (typeof part === 'object' && part !== null)
+      open.push(...Object.values(part).slice(0, maxLooked));
+    else if (part !== undefined && message.includes(String(part as string | number | boolean)))
+      return unexplained;
+  }
+  return message;
+}

@@ -305,11 +305,16 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       names.length > fewNames
         ? `${this.#code.value(new Set(names))}.has(k)`
         : names.map((name) => `k === ${JSON.stringify(name)}`).join(' || ') || 'false';
+    if (patterns.length === 0 && names.length > 0) {
+      const code = rest === undefined ? 'true' : this.#codeOf(rest, 'v[k]');
+      // A member that is refused whatever it is is not read.
+      const pass = code === 'false' ? isDeclared : `${isDeclared} || ${code}`;
+      return `return Object.keys(v).every((k) => ${pass});`;
+    }
     const other = rest === undefined ? 'true' : this.#codeOf(rest, 'x');
     if (patterns.length === 0) {
-      const pass = names.length === 0 ? other : `${isDeclared} || ${other}`;
       return `const names = Object.keys(v);
-for (let i = 0; i < names.length; i++) { const k = names[i]; const x = v[k]; if (!(${pass})) return false; }
+for (let i = 0; i < names.length; i++) { const x = v[names[i]]; if (!(${other})) return false; }
 return true;`;
     }
     const steps = patterns.map(

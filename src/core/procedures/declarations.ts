@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { RpcError } from '../protocol/errors.ts';
-import { assertCallable } from '../schema/faults.ts';
+import { assertCheckable } from '../schema/faults.ts';
 import { readTypeBox } from '../schema/typebox.ts';
 import { shown } from './registration.ts';
 
@@ -69,7 +69,7 @@ export function compileErrors(
     }
     names.set(code, name);
     if (data !== undefined)
-      assertCallable(readTypeBox(data, `${place}.data`, false), `${place}.data`);
+      assertCheckable(readTypeBox(data, `${place}.data`, false), `${place}.data`);
     kept[name] = { code, message, data, status };
     make[name] = (value) => new RpcError(code, message, value);
   }

@@ -8,6 +8,7 @@ import {
   declares,
   forEachPart,
   type IntersectionNode,
+  isRecord,
   isScalar,
   type Member,
   mayBeUndefined,
@@ -150,13 +151,13 @@ class Writer {
   #write(name: string, node: SchemaNode): void {
     const body = this.#body(node) ?? `return ${this.#valueCode(node, 'v') ?? 'false'};`;
     const isNamed = node.name !== undefined;
-    const isRecord = node.kind === 'object' && node.members.length === 0 && node.rest !== undefined;
-    if (!isNamed && !isRecord && (node.kind !== 'array' || node.prefix.length > 0)) {
+    const ofMembers = node.kind === 'object' && isRecord(node);
+    if (!isNamed && !ofMembers && (node.kind !== 'array' || node.prefix.length > 0)) {
       this.#code.add(`function ${name}(v) { ${body} }`);
       return;
     }
     const memory = this.#code.value(this.#memory);
-    const kept = this.#code.value(isNamed || isRecord ? isObject : isLongArray);
+    const kept = this.#code.value(isNamed || ofMembers ? isObject : isLongArray);
     this.#code.add(
       `function ${name}body(v) { ${body} }
 const ${name}kept = ${memory}.of(${name}body, ${kept});
@@ -247,12 +248,11 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
 
   #object(node: ObjectNode): string {
     const { members: declared, patterns, rest, propertyNames, dependentRequired } = node;
-    const isRecord = declared.length === 0 && (patterns.length > 0 || rest !== undefined);
     // Literals tell objects apart: they come before members that may be large.
     const rank = (member: Member): number => (member.node.kind === 'literal' ? 0 : 1);
     const members = declared.toSorted((a, b) => rank(a) - rank(b));
     const optional = members.filter(({ isRequired }) => !isRequired);
-    const conditions = [this.#isObject(isRecord), ...this.#limits(node, 'object', 'v')];
+    const conditions = [this.#isObject(node), ...this.#limits(node, 'object', 'v')];
     for (const { name, node: member, isRequired } of members) {
       const key = JSON.stringify(name);
       const code = this.#codeOf(member, `v[${key}]`);
@@ -288,8 +288,8 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     return `return ${all(conditions)};`;
   }
 
-  #isObject(isRecord: boolean): string {
-    if (isRecord) {
+  #isObject(node: ObjectNode): string {
+    if (isRecord(node)) {
       // A date or bytes have no members by which a record tells them from an empty object.
       const isRecordLike: Check = (value) => TypeSystemPolicy.IsRecordLike(value);
       return `${this.#code.value(isRecordLike, 'IsRecordLike')}(v)`;
@@ -307,7 +307,7 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
         : names.map((name) => `k === ${JSON.stringify(name)}`).join(' || ') || 'false';
     if (patterns.length === 0 && names.length > 0) {
       const code = rest === undefined ? 'true' : this.#codeOf(rest, 'v[k]');
-      // A member that is refused whatever it is is not read.
+      // `rest` may refuse every value: then the member is not read.
       const pass = code === 'false' ? isDeclared : `${isDeclared} || ${code}`;
       return `return Object.keys(v).every((k) => ${pass});`;
     }
@@ -420,10 +420,11 @@ function variantsIn(node: SchemaNode): readonly SchemaNode[] {
 }
 
 function equals(literal: unknown): Check {
-  const text = JSON.stringify(literal);
+  // A copy: a later change to the schema's object changes no call.
+  const own: unknown = JSON.parse(JSON.stringify(literal));
   return (value) => {
     const ids = new ValueIds();
-    return ids.of(value) === ids.of(JSON.parse(text));
+    return ids.of(value) === ids.of(own);
   };
 }
 

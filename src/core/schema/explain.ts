@@ -6,6 +6,7 @@ import type { Checks } from './check.ts';
 import { keywordsOf, type LimitedType } from './keywords.ts';
 import {
   type ArrayNode,
+  anything,
   type BytesNode,
   declares,
   type IntersectionNode,
@@ -203,8 +204,6 @@ function* dependencies({ dependentRequired = {} }: ObjectNode, value: object): I
     if (Object.hasOwn(value, name)) yield* others.filter((other) => !Object.hasOwn(value, other));
   }
 }
-
-const anything: SchemaNode = { kind: 'unknown', notes: {} };
 
 /** What describes the member of a name. */
 function memberNode({ members, patterns, rest }: ObjectNode, name: string): SchemaNode {

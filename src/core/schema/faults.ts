@@ -1,9 +1,9 @@
 import { FormatRegistry } from '@sinclair/typebox';
-import { RegistrationError } from '../base/registration-error.ts';
 import { suggest } from '../base/suggest.ts';
 import { knownFormats } from './formats.ts';
 import { forEachPart, type ObjectNode, type SchemaNode, type StringNode } from './model.ts';
 import { patternFault } from './patterns.ts';
+import { refuseAt } from './reading.ts';
 import { unicodeFault } from './unicode-pattern.ts';
 
 /**
@@ -23,7 +23,7 @@ export type Validator = 'own' | 'library';
  *
  * @throws RegistrationError
  */
-export function assertCallable(
+export function assertCheckable(
   root: SchemaNode,
   where: string,
   validator: Validator = 'own',
@@ -33,8 +33,7 @@ export function assertCallable(
     if (seen.has(node)) return;
     seen.add(node);
     const fault = faultOf(node, validator);
-    if (fault !== undefined)
-      throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+    if (fault !== undefined) refuseAt(where, path, fault);
     if (node.kind === 'ref') visit(node.target, path);
     else forEachPart(node, (part, step = '') => visit(part, path + step));
   };
@@ -43,8 +42,10 @@ export function assertCallable(
 
 function faultOf(node: SchemaNode, validator: Validator): string | undefined {
   if (node.kind === 'object') return memberFault(node);
-  if (node.kind === 'string') return formatFault(node) ?? ownPatternFault(node, validator);
-  return undefined;
+  if (node.kind !== 'string') return undefined;
+  const fault = formatFault(node);
+  if (fault !== undefined || node.pattern === undefined) return fault;
+  return faultOfPattern(node.pattern, validator === 'own' ? node.maxLength : 'unlimited');
 }
 
 function memberFault({ members, patterns }: ObjectNode): string | undefined {
@@ -53,10 +54,8 @@ function memberFault({ members, patterns }: ObjectNode): string | undefined {
     return `the member name ${JSON.stringify(inherited.name)} is one every object inherits, so that its presence can't be checked; rename it`;
   for (const { pattern } of patterns) {
     // A name has no longest length.
-    const fault = plainKeyPatterns.has(pattern)
-      ? undefined
-      : (unicodeFault(pattern) ?? patternFault(pattern, 'unlimited'));
-    if (fault !== undefined) return `the pattern ${JSON.stringify(pattern)} ${fault}`;
+    const fault = plainKeyPatterns.has(pattern) ? undefined : faultOfPattern(pattern, 'unlimited');
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }
@@ -69,13 +68,9 @@ function formatFault({ format }: StringNode): string | undefined {
   return `unknown format ${JSON.stringify(format)}${hint} Known: ${known.join(', ')}`;
 }
 
-function ownPatternFault(
-  { pattern, maxLength }: StringNode,
-  validator: Validator,
-): string | undefined {
-  if (pattern === undefined) return undefined;
+function faultOfPattern(pattern: string, maxLength?: number | 'unlimited'): string | undefined {
   const invalid = unicodeFault(pattern);
-  if (invalid !== undefined) return `the pattern ${JSON.stringify(pattern)} ${invalid}`;
-  const fault = patternFault(pattern, validator === 'own' ? maxLength : 'unlimited');
+  if (invalid !== undefined) return invalid;
+  const fault = patternFault(pattern, maxLength);
   return fault === undefined ? undefined : `the pattern ${JSON.stringify(pattern)} ${fault}`;
 }

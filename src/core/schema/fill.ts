@@ -221,7 +221,7 @@ class DefaultsCompiler {
   /** Fills with the first variant that the value matches. */
   #union(node: UnionNode, path: string): Fill | undefined {
     // The handler gets what an `unknown` takes as it is, whatever else the union names.
-    if (takesAnything({ ...node, name: undefined })) return undefined;
+    if (takesAnything(node)) return undefined;
     const variants = node.variants.map((variant) => ({
       check: this.#checks.ofPart(variant),
       fill: this.compile(variant, path),

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { FormatRegistry } from '@sinclair/typebox';
 import { isBase64 } from './bytes.ts';
+import { expressionOf } from './unicode-pattern.ts';
 
 /** In no expression do two repeats without a limit stand beside each other, so every check takes linear time. */
 const expressions = {
@@ -127,7 +128,7 @@ function isRegex(value: string): boolean {
       return isClass ? '\\d' : text;
     },
   );
-  return compiles(cheap);
+  return expressionOf(cheap) !== undefined;
 }
 
 /** Those that Unicode has: a few thousand names, so that this can't grow without end. */
@@ -135,18 +136,9 @@ const properties = new Set<string>();
 
 function isProperty(name: string): boolean {
   if (properties.has(name)) return true;
-  const isOne = compiles(`\\p{${name}}`);
+  const isOne = expressionOf(`\\p{${name}}`) !== undefined;
   if (isOne) properties.add(name);
   return isOne;
-}
-
-function compiles(expression: string): boolean {
-  try {
-    new RegExp(expression, 'u');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The components of RFC 3986, appendix B, the path and the query as one. */

@@ -1,5 +1,4 @@
 import { FormatRegistry } from '@sinclair/typebox';
-import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import type { Member, NamePattern, SchemaNode } from './model.ts';
@@ -8,13 +7,18 @@ import {
   conjunction,
   type Draft,
   type Given,
+  isOfType,
+  limitedTypes,
+  literals,
   maxDepth,
   maxParts,
   Names,
   narrowed,
   nodeOf,
+  refuseAt,
 } from './reading.ts';
-import { unicodePattern } from './unicode-pattern.ts';
+import { listOf } from './schema-tree.ts';
+import { expressionOf, unicodeFault, unicodePattern } from './unicode-pattern.ts';
 
 export interface JsonSchemaOptions {
   /**
@@ -72,16 +76,6 @@ function isJsonType(type: unknown): type is JsonType {
 
 /** Every value is of one of these. */
 const allTypes = jsonTypes.filter((type) => type !== 'integer');
-
-const limitedTypes: Readonly<Record<JsonType, LimitedType | undefined>> = {
-  null: undefined,
-  boolean: undefined,
-  number: 'number',
-  integer: 'number',
-  string: 'string',
-  array: 'array',
-  object: 'object',
-};
 
 /** Keywords that the reader takes apart itself, whatever the type is. */
 const readHere = ['type', '$ref', '$defs', 'definitions', '$anchor', 'oneOf'];
@@ -145,7 +139,7 @@ class JsonSchemaReader {
   }
 
   #refuse({ path }: Place, fault: string): never {
-    throw new RegistrationError(`${this.#where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+    refuseAt(this.#where, path, fault);
   }
 
   #part(json: unknown, at: Place): SchemaNode {
@@ -183,7 +177,7 @@ class JsonSchemaReader {
 
   /** A list of schemas of the value itself. */
   #list(schemas: unknown, at: Place): SchemaNode[] {
-    return listOf(schemas).map((one) => this.#part(one, inPlace(at)));
+    return listOf<unknown>(schemas).map((one) => this.#part(one, inPlace(at)));
   }
 
   #body(json: Given, at: Place): SchemaNode {
@@ -285,7 +279,7 @@ class JsonSchemaReader {
       );
       return values === undefined ? node : this.#narrowed(node, only, values, json, at);
     }
-    const fitting = types.filter((type) => values?.some((value) => isOf(value, type)) ?? true);
+    const fitting = types.filter((type) => values?.some((value) => isOfType(value, type)) ?? true);
     if (fitting.length === 0 && this.#isStrict)
       refuse('none of the values of enum is one of its types');
     const variants = fitting.map((type) => {
@@ -355,7 +349,7 @@ class JsonSchemaReader {
     const { items, prefixItems, additionalItems, contains } = given;
     // Before the draft 2020-12, a list of `items` was what `prefixItems` is now.
     const isOld = !Array.isArray(prefixItems) && Array.isArray(items);
-    const prefix = listOf(isOld ? items : prefixItems);
+    const prefix = listOf<unknown>(isOld ? items : prefixItems);
     let rest = isOld ? additionalItems : items;
     // The tuples of valibot say nothing of further items, and their types have none.
     if (isOld && this.#options.strictness !== 'document') rest ??= false;
@@ -372,7 +366,7 @@ class JsonSchemaReader {
 
   #object(given: Given, at: Place): Draft {
     const { properties, patternProperties, propertyNames, dependentRequired } = given;
-    const required = new Set(listOf(given.required));
+    const required = new Set(listOf<unknown>(given.required));
     const members = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, schema]): Member => {
         const node = this.#part(schema, within(at, `/${escapePointer(name)}`));
@@ -383,7 +377,7 @@ class JsonSchemaReader {
     );
     const { patterns, areAllRead } = this.#patterns(patternProperties, at);
     let additional = given.additionalProperties;
-    // An object that declares no members has any, and so have those whose names match no pattern.
+    // An object that declares no members may have members of every name, and of those that match no pattern.
     const isDocument = this.#options.strictness === 'document';
     if (!isDocument && !at.isSplit && (!isObject(properties) || isObject(patternProperties)))
       additional ??= true;
@@ -424,11 +418,7 @@ class JsonSchemaReader {
       const names = expressionOf(pattern);
       if (names !== undefined)
         patterns.push({ pattern, names, node: this.#part(schema, within(at, '/*')) });
-      else if (this.#isStrict)
-        this.#refuse(
-          at,
-          `the pattern ${JSON.stringify(pattern)} is no regular expression (flag u)`,
-        );
+      else if (this.#isStrict) this.#refuse(at, unicodeFault(pattern) ?? pattern);
       else areAllRead = false;
     }
     return { patterns, areAllRead };
@@ -458,7 +448,7 @@ class JsonSchemaReader {
     json: Given,
     at: Place,
   ): SchemaNode {
-    const fitting = values.filter((value) => isOf(value, type));
+    const fitting = values.filter((value) => isOfType(value, type));
     const refuse = (fault: string): never => this.#refuse(at, fault);
     if (fitting.length === 0 && this.#isStrict)
       refuse(`none of the values of enum is one of this ${type}`);
@@ -561,10 +551,6 @@ function inPlace(at: Place): Place {
   return { ...at, depth: at.depth + 1 };
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
-}
-
 function union(variants: readonly SchemaNode[]): SchemaNode {
   return { kind: 'union', notes: {}, variants };
 }
@@ -572,16 +558,6 @@ function union(variants: readonly SchemaNode[]): SchemaNode {
 /** A union of one variant is the variant, and the variants of a union within are its own. Both come of enum and type lists. */
 function flat(variants: readonly SchemaNode[]): readonly SchemaNode[] {
   return variants.flatMap((one) => (one.kind === 'union' ? one.variants : [one]));
-}
-
-function literals(values: readonly unknown[]): SchemaNode {
-  const all = values.map(
-    (value): SchemaNode =>
-      value === null ? { kind: 'null', notes: {} } : { kind: 'literal', value, notes: {} },
-  );
-  const [only] = all;
-  if (only === undefined) return { kind: 'never', notes: {} };
-  return all.length === 1 ? only : union(all);
 }
 
 /** The node of a schema that says no more of its values than the schemas beside its keywords. */
@@ -671,29 +647,6 @@ const evaluating = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas',
 function valuesOf(json: Given): readonly unknown[] | undefined {
   if (json.const !== undefined) return [json.const];
   return Array.isArray(json.enum) ? (json.enum as unknown[]) : undefined;
-}
-
-function isOf(value: unknown, type: JsonType): boolean {
-  switch (type) {
-    case 'null':
-      return value === null;
-    case 'array':
-      return Array.isArray(value);
-    case 'object':
-      return isObject(value);
-    case 'integer':
-      return Number.isInteger(value);
-    default:
-      return typeof value === type;
-  }
-}
-
-function expressionOf(pattern: string): RegExp | undefined {
-  try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    return undefined;
-  }
 }
 
 /** The name that the author of a schema gave to what a reference leads to. */

@@ -1,8 +1,8 @@
 import { escapePointer } from './pointer.ts';
 
 /**
- * What a schema says, whatever it was written in. A reader makes these nodes (`typebox.ts`, `json-schema.ts`); everything else
- * works on them: checks, defaults, projection, messages, documents and type texts.
+ * The one model of schemas. The readers make these nodes, `typebox.ts` of TypeBox's schemas and `json-schema.ts` of all others.
+ * Checks, defaults, projection, messages, documents and type texts work on them.
  *
  * Every limit is a member of its node under the name that JSON Schema gives it, so that a row of `keywords.ts` finds it there.
  * A node stands at one place: two places that hold equal schemas have a node each. Only `ref` leads to a node a second time.
@@ -204,9 +204,11 @@ export function resolved(node: SchemaNode): SchemaNode {
   return one;
 }
 
+/** What stands if nothing is declared. */
+export const anything: SchemaNode = { kind: 'unknown', notes: {} };
+
 /** Whether every value passes and none of it is filled in: then nothing need look at it. */
 export function takesAnything(node: SchemaNode): boolean {
-  if (node.name !== undefined) return false;
   switch (node.kind) {
     case 'unknown':
       return true;
@@ -220,6 +222,16 @@ export function takesAnything(node: SchemaNode): boolean {
     default:
       return false;
   }
+}
+
+/** Whether a value may have members that nothing else declares. */
+export function takesMore(rest: SchemaNode | undefined): rest is SchemaNode {
+  return rest !== undefined && rest.kind !== 'never';
+}
+
+/** Whether an object declares no member by its name, but says something of members of other names. */
+export function isRecord({ members, patterns, rest }: ObjectNode): boolean {
+  return members.length === 0 && (patterns.length > 0 || takesMore(rest));
 }
 
 export function hasDefault(node: SchemaNode): boolean {
@@ -281,7 +293,7 @@ export function declares(
       return (
         node.members.some((member) => member.name === name) ||
         node.patterns.some(({ names }) => names.test(name)) ||
-        (node.rest !== undefined && node.rest.kind !== 'never')
+        takesMore(node.rest)
       );
     default:
       return false;

@@ -12,6 +12,7 @@ import {
   resolved,
   type SchemaNode,
   takesAnything,
+  takesMore,
   type UnionNode,
 } from './model.ts';
 import {
@@ -335,7 +336,7 @@ function variantsOf({ variants }: UnionNode): Variant[] {
       {
         node,
         resolved: spelledOut(one),
-        shape: isTried && !takesAnything({ ...one, name: undefined }) ? 'any' : shape,
+        shape: isTried && !takesAnything(one) ? 'any' : shape,
       },
     ];
   });
@@ -410,10 +411,6 @@ function shapeOfAll(
   const meet =
     nodes.length > 1 && rests.length > 0 && nodes.some((node) => node.patterns.length > 0);
   return rests.length > 1 || meet ? undefined : joined(nodes, rests[0] ?? unevaluated);
-}
-
-function takesMore(rest: SchemaNode | undefined): rest is SchemaNode {
-  return rest !== undefined && rest.kind !== 'never';
 }
 
 function together(nodes: readonly SchemaNode[]): SchemaNode {

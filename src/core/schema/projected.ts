@@ -30,7 +30,7 @@ function refused(part: object, why: string): RefusedPart {
   return new RefusedPart(part, isLost(part) ? lossText(part) : why);
 }
 
-/** An object where no object is declared: one that says what it is in JSON, such as a Date, may be a text or a number. */
+/** What an object is if no object is declared. One with a `toJSON`, such as a Date, may be a text or a number. */
 export function scalar(part: object): unknown {
   const value = jsonOf(part);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,5 +1,8 @@
+import { RegistrationError } from '../base/registration-error.ts';
+import { isObject } from '../protocol/body.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
-import { forEachPart, isScalar, type Notes, type RefNode, type SchemaNode } from './model.ts';
+import { forEachPart, type Notes, type RefNode, type SchemaNode } from './model.ts';
+import { unicodeFault } from './unicode-pattern.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
 export const maxParts = 10_000;
@@ -16,7 +19,7 @@ export interface Draft {
 }
 
 /** The type whose keywords limit the values of a kind. Other kinds have values of several types, or no limits. */
-const limitedTypes: Readonly<Partial<Record<SchemaNode['kind'], LimitedType>>> = {
+export const limitedTypes: Readonly<Partial<Record<SchemaNode['kind'], LimitedType>>> = {
   number: 'number',
   integer: 'number',
   string: 'string',
@@ -33,7 +36,7 @@ const ofSeveralTypes = new Set<SchemaNode['kind']>([
 ]);
 
 /** Keywords that rule values out and that nothing here checks, with what to write instead. */
-const refused: Readonly<Record<string, string>> = {
+const alternatives: Readonly<Record<string, string>> = {
   oneOf: 'write a union (anyOf), whose variants a literal member tells apart',
   if: 'write a union of the cases',
   dependentSchemas: 'write a union of objects with and without the member',
@@ -73,7 +76,7 @@ export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => ne
   const notes: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(given)) {
     if (value === undefined || reads.includes(keyword) || structural.has(keyword)) continue;
-    const instead = Object.hasOwn(refused, keyword) ? refused[keyword] : undefined;
+    const instead = Object.hasOwn(alternatives, keyword) ? alternatives[keyword] : undefined;
     if (instead !== undefined) refuse(`${keyword} is not checked here; ${instead}`);
     const row = keywordNamed(keyword);
     if (row?.type === undefined || row.describes === true) notes[keyword] = value;
@@ -104,17 +107,24 @@ export function narrowed(
   let values = Array.isArray(given.enum) ? (given.enum as unknown[]) : undefined;
   if (given.const !== undefined) values = [given.const];
   if (values === undefined) return node;
-  const literals = values.filter((value) => !isScalarKind(node) || fits(node, value)).map(literal);
-  const [only] = literals;
-  if (only === undefined) refuse(`none of the values of enum is one of this ${node.kind}`);
-  const { notes } = node;
-  const one: SchemaNode =
-    literals.length === 1 ? only : { kind: 'union', notes: {}, variants: literals };
-  return isScalarKind(node) ? { ...one, notes } : conjunction(node, [one]);
+  const pattern = node.kind === 'string' ? node.pattern : undefined;
+  const fault = pattern === undefined ? undefined : unicodeFault(pattern);
+  if (fault !== undefined) refuse(fault);
+  const fitting = values.filter((value) => !isScalarKind(node) || fits(node, value));
+  if (fitting.length === 0) refuse(`none of the values of enum is one of this ${node.kind}`);
+  const one = literals(fitting);
+  return isScalarKind(node) ? { ...one, notes: node.notes } : conjunction(node, [one]);
 }
 
-function literal(value: unknown): SchemaNode {
-  return value === null ? { kind: 'null', notes: {} } : { kind: 'literal', value, notes: {} };
+/** The node of some values. */
+export function literals(values: readonly unknown[]): SchemaNode {
+  const all = values.map(
+    (value): SchemaNode =>
+      value === null ? { kind: 'null', notes: {} } : { kind: 'literal', value, notes: {} },
+  );
+  const [only] = all;
+  if (only === undefined) return { kind: 'never', notes: {} };
+  return all.length === 1 ? only : { kind: 'union', notes: {}, variants: all };
 }
 
 /** A node that every one of them has to match. */
@@ -144,20 +154,35 @@ function isScalarKind(node: SchemaNode): boolean {
 
 function fits(node: SchemaNode, value: unknown): boolean {
   if (node.kind === 'unknown') return true;
-  if (!isScalar(value)) return false;
-  const isOfKind =
-    node.kind === 'null'
-      ? value === null
-      : node.kind === 'integer'
-        ? Number.isInteger(value)
-        : typeof value === node.kind;
+  if (!isOfType(value, node.kind)) return false;
   const type = limitedTypes[node.kind];
-  if (!isOfKind || type === undefined) return isOfKind;
+  if (type === undefined) return true;
   const limits = node as unknown as Readonly<Record<string, never>>;
   return keywordsOf(type).every(
     ({ name, check }) =>
       limits[name] === undefined || check === undefined || check(limits[name])(value),
   );
+}
+
+/** Whether a value is of a type of JSON Schema. */
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/** @throws RegistrationError that names the place in the schema */
+export function refuseAt(where: string, path: string, fault: string): never {
+  throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
 }
 
 export const endless =

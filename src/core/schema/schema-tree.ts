@@ -1,3 +1,4 @@
+import { isObject } from '../protocol/body.ts';
 import { keywords } from './keywords.ts';
 import { escapePointer } from './pointer.ts';
 import type { JsonSchema } from './write-json.ts';
@@ -30,7 +31,7 @@ export function mapPlain(
     const isList = Array.isArray(held);
     const step = isList ? list : map;
     const made = (child: unknown, segment: string): unknown =>
-      isSchema(child) ? visit(child, segment, name) : child;
+      isObject(child) ? visit(child, segment, name) : child;
     if (step !== undefined) {
       const children = Object.entries(held);
       const changed = children.map(([key, child]) => made(child, segmentOf(step, key)));
@@ -48,10 +49,6 @@ export function mapPlain(
 
 function segmentOf(step: string, key: string): string {
   return step === 'key' ? `/${escapePointer(key)}` : step;
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function refId($ref: string): string {
@@ -80,9 +77,9 @@ export function plainNamesIn(
   const { $id, $defs, $ref } = schema;
   if (typeof $id === 'string' && typeof $ref !== 'string' && !names.has($id))
     names.set($id, schema);
-  if (isSchema($defs)) {
+  if (isObject($defs)) {
     for (const [name, one] of Object.entries($defs as Record<string, unknown>)) {
-      if (isSchema(one) && !names.has(name)) names.set(name, one as JsonSchema);
+      if (isObject(one) && !names.has(name)) names.set(name, one as JsonSchema);
     }
   }
   forEachPlain(schema, (child) => plainNamesIn(child, names));

@@ -1,5 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { ErrorCode, type RpcError, standardError } from '../protocol/errors.ts';
@@ -12,11 +11,10 @@ import {
   paramsForms,
   type StandardSchema,
 } from './declared.ts';
-import type { ParamIssue } from './explain.ts';
-import { expectedText, explain, receivedType } from './explain.ts';
-import { assertCallable } from './faults.ts';
+import { expectedText, explain, type ParamIssue, receivedType } from './explain.ts';
+import { assertCheckable } from './faults.ts';
 import { compileDefaults } from './fill.ts';
-import { forEachPart, type ObjectNode, type SchemaNode, someWithin } from './model.ts';
+import { type ObjectNode, type SchemaNode, someWithin } from './model.ts';
 import { compileProjection, type ResultRules } from './project.ts';
 import { isOrdered, sideOf, standardValidator } from './standard.ts';
 import { kindOf, readTypeBox } from './typebox.ts';
@@ -59,7 +57,7 @@ export function compileParams(
   const whole = isShape(declared) ? Type.Object({ ...declared }) : declared;
   const schema = isSchemaOfObjects(whole) ? readTypeBox(whole, place, true) : undefined;
   if (schema?.kind !== 'object') throw new RegistrationError(`${place} must be ${paramsForms}`);
-  assertCallable(schema, place);
+  assertCheckable(schema, place);
   const checks = createChecks(schema, place);
   const { check } = checks;
   const fill = compileDefaults(schema, checks, place);
@@ -79,7 +77,7 @@ function compileStandard(
   const schema = sideOf(declared, 'input', place);
   if (schema.kind !== 'object')
     throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
-  assertCallable(schema, place, 'library');
+  assertCheckable(schema, place, 'library');
   if (placement === undefined && branchesWithin(schema)) {
     throw new RegistrationError(
       `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,
@@ -96,13 +94,7 @@ function compileStandard(
  * another may then look at each part of a value twice, and at its parts four times.
  */
 function branchesWithin(root: SchemaNode): boolean {
-  const refers = (node: SchemaNode): boolean => {
-    let found = node.kind === 'ref';
-    forEachPart(node, (part) => {
-      found ||= refers(part);
-    });
-    return found;
-  };
+  const refers = (node: SchemaNode): boolean => someWithin(node, ({ kind }) => kind === 'ref');
   return someWithin(
     root,
     (node) => node.kind === 'union' && node.variants.filter(refers).length > 1,
@@ -122,7 +114,7 @@ function binder(
     const params: Named = {};
     args.forEach((arg, index) => {
       const name = names[index];
-      // Safe: assertSchema refuses names that Object.prototype has.
+      // Safe: assertCheckable refuses names that Object.prototype has.
       if (name !== undefined && arg !== undefined) params[name] = arg;
     });
     return validate(params);
@@ -151,7 +143,7 @@ export function compileReturns(
   const schema = isStandard(declared)
     ? sideOf(declared, 'output', place)
     : readTypeBox(declared, place, false);
-  assertCallable(schema, place);
+  assertCheckable(schema, place);
   const checks = createChecks(schema, place);
   const { project, isOpen } = compileProjection(schema, checks);
   const { check } = checks;

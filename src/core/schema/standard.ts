@@ -5,12 +5,12 @@ import { isObject } from '../protocol/body.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
 import type { Checks } from './check.ts';
 import type { StandardIssue, StandardSchema } from './declared.ts';
-import type { ParamIssue } from './explain.ts';
-import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
+import { expectedText, explain, maxIssues, type ParamIssue, receivedType } from './explain.ts';
 import { registerFormats } from './formats.ts';
 import { readJsonSchema } from './json-schema.ts';
 import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
 import { shownSegment } from './pointer.ts';
+import { listOf } from './schema-tree.ts';
 
 function vendorOf(schema: StandardSchema): string {
   const { vendor } = schema['~standard'] as { readonly vendor?: unknown };
@@ -58,7 +58,7 @@ export function sideOf(
     const why = messageOf(cause);
     let advice = '';
     if (side === 'output')
-      advice = '; declare returns as what is sent, such as a string in place of a date';
+      advice = '; declare returns as what is sent, such as a string instead of a date';
     else if (/\b(?:date|bigint)\b/i.test(why)) {
       advice =
         '; declare a string, of zod z.iso.datetime() or z.string(), and convert it in the handler';
@@ -171,11 +171,6 @@ function partOf(schema: SchemaNode, name: string): SchemaNode | undefined {
   if (whole.kind === 'object') return whole.members.find((member) => member.name === name)?.node;
   if (whole.kind !== 'array') return undefined;
   return whole.prefix[Number(name)] ?? (whole.rest.kind === 'never' ? undefined : whole.rest);
-}
-
-/** The list itself, or an empty one instead of anything else: a library may give anything. */
-function listOf<Item>(value: unknown): Item[] {
-  return Array.isArray(value) ? (value as Item[]) : [];
 }
 
 const maxMessage = 200;

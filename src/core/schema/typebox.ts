@@ -8,7 +8,6 @@ import {
   type TSchema,
   TypeRegistry,
 } from '@sinclair/typebox';
-import { RegistrationError } from '../base/registration-error.ts';
 import { registerFormats } from './formats.ts';
 import type { Member, NamePattern, SchemaNode } from './model.ts';
 import { escapePointer } from './pointer.ts';
@@ -21,8 +20,10 @@ import {
   Names,
   narrowed,
   nodeOf,
+  refuseAt,
 } from './reading.ts';
 import { bytesKind } from './type.ts';
+import { expressionOf, unicodeFault } from './unicode-pattern.ts';
 
 /** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
@@ -146,7 +147,7 @@ class Reader {
   }
 
   refuse({ path }: Place, fault: string): never {
-    throw new RegistrationError(`${this.#where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+    refuseAt(this.#where, path, fault);
   }
 
   link(root: SchemaNode): void {
@@ -155,7 +156,7 @@ class Reader {
 
   part(schema: unknown, at: Place): SchemaNode {
     this.#parts += 1;
-    if (this.#parts > maxParts) throw new RegistrationError(`${this.#where}: ${tooLarge}`);
+    if (this.#parts > maxParts) this.refuse(top, tooLarge);
     if (at.depth > maxDepth) this.refuse(at, tooDeep);
     const kind = kindOf(schema);
     const fault = kindFault(schema, kind);
@@ -216,7 +217,11 @@ class Reader {
       const node = this.part(schema, at.in('/*'));
       // Type.Record(Type.String(), ...) means every name, and the pattern would leave out those with a line break.
       if (pattern === PatternStringExact && members.length === 0) rest = node;
-      else patterns.push({ pattern, names: new RegExp(pattern, 'u'), node });
+      else {
+        const names = expressionOf(pattern);
+        if (names === undefined) this.refuse(at, unicodeFault(pattern) ?? pattern);
+        patterns.push({ pattern, names, node });
+      }
     }
     for (const name of required) {
       if (rest?.kind === 'never' && !patterns.some(({ names }) => names.test(String(name))))

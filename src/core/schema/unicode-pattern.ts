@@ -2,7 +2,16 @@ import { messageOf } from '../base/message-of.ts';
 
 /** JSON Schema reads patterns with the flag `u`, where an escape that is not needed is a fault. */
 
-/** What is wrong with a pattern, and what to write instead where that is known. */
+/** The expression of a pattern; undefined: it is none. */
+export function expressionOf(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a pattern, and what to write instead where that is known; undefined: nothing. */
 export function unicodeFault(pattern: string): string | undefined {
   try {
     new RegExp(pattern, 'u');
@@ -10,24 +19,15 @@ export function unicodeFault(pattern: string): string | undefined {
   } catch (error) {
     const plain = unicodePattern(pattern);
     const hint = plain === pattern ? '' : `; write ${JSON.stringify(plain)}`;
-    return `is no regular expression with the flag u: ${messageOf(error)}${hint}`;
+    return `the pattern ${JSON.stringify(pattern)} is no regular expression with the flag u: ${messageOf(error)}${hint}`;
   }
 }
 
 /** A pattern without the escapes that the flag `u` does not take, if that makes it valid; else the pattern itself. */
 export function unicodePattern(pattern: string): string {
-  if (isValid(pattern)) return pattern;
+  if (expressionOf(pattern) !== undefined) return pattern;
   const plain = withoutNeedlessEscapes(pattern);
-  return isValid(plain) ? plain : pattern;
-}
-
-function isValid(pattern: string): boolean {
-  try {
-    new RegExp(pattern, 'u');
-    return true;
-  } catch {
-    return false;
-  }
+  return expressionOf(plain) === undefined ? pattern : plain;
 }
 
 /** With the flag `u` a sign that means nothing may not be escaped: `\-` becomes `-`, but for that of a class. */

@@ -1,6 +1,6 @@
 import { base64Length } from './bytes.ts';
 import { keywords } from './keywords.ts';
-import { type ArrayNode, type ObjectNode, resolved, type SchemaNode } from './model.ts';
+import { type ArrayNode, isRecord, type ObjectNode, resolved, type SchemaNode } from './model.ts';
 
 /** A JSON Schema as a document holds it. */
 export type JsonSchema = Record<string, unknown>;
@@ -120,11 +120,8 @@ class Writer {
     const { members, patterns, rest, propertyNames } = node;
     const json: JsonSchema = { type: 'object' };
     const required = members.filter(({ isRequired }) => isRequired).map(({ name }) => name);
-    const isRecord =
-      members.length === 0 &&
-      (patterns.length > 0 || (rest !== undefined && rest.kind !== 'never'));
     // `fromEntries` keeps a member called __proto__ a member.
-    if (!isRecord)
+    if (!isRecord(node))
       json.properties = Object.fromEntries(
         members.map(({ name, node: member }) => [name, this.write(member)]),
       );

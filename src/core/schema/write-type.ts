@@ -1,11 +1,13 @@
 import { cached } from '../base/cached.ts';
 import {
   type ArrayNode,
-  forEachPart,
   type Notes,
   type ObjectNode,
   type SchemaNode,
+  someWithin,
+  takesMore,
 } from './model.ts';
+import { maxDepth } from './reading.ts';
 
 const unnameable = new Set(
   (
@@ -18,9 +20,6 @@ const unnameable = new Set(
 
 /** Most characters of the members' types that the index signature of an object repeats. */
 const maxRepeated = 10_000;
-
-/** Most levels of schemas within each other. */
-const maxDepth = 64;
 
 /** Most pieces of one text. Types are written out at each reference to them; after so many pieces a part is `unknown`. */
 const maxPieces = 20_000;
@@ -151,7 +150,7 @@ class TypeWriter {
       return `${memberName(name)}${isRequired ? '' : '?'}: ${text}`;
     });
     const others = patterns.map(({ node }) => this.write(node, at).text);
-    if (rest !== undefined && rest.kind !== 'never') others.push(this.write(rest, at).text);
+    if (takesMore(rest)) others.push(this.write(rest, at).text);
     if (members.length === 0) {
       if (others.length > 0) return `Record<string, ${union(others.map(tight)).text}>`;
       return `Record<string, ${rest === undefined ? 'unknown' : 'never'}>`;
@@ -195,18 +194,7 @@ const namedTypes: ReadonlyMap<unknown, string> = new Map([
 
 /** Whether writing a type out leads to it again, directly or through other named types. */
 function holdsItself(named: SchemaNode): boolean {
-  const seen = new Set<SchemaNode>();
-  const leadsBack = (node: SchemaNode): boolean => {
-    if (seen.has(node)) return false;
-    seen.add(node);
-    if (node.kind === 'ref') return node.target === named || leadsBack(node.target);
-    let found = false;
-    forEachPart(node, (part) => {
-      found ||= leadsBack(part);
-    });
-    return found;
-  };
-  return leadsBack(named);
+  return someWithin(named, (node) => node.kind === 'ref' && node.target === named);
 }
 
 /** The type of an index signature; `unknown` if it is long, since the text would double at each level of nesting. */

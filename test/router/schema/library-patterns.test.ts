@@ -108,13 +108,19 @@ test('a class of Unicode is one, and an escape that is not needed is refused wit
   );
   assert.equal((await run(router, 'name', { it: 'Ana' })).code, 0);
   assert.equal((await run(router, 'name', { it: 'p{L}' })).code, -32602);
-  assert.throws(
-    () => router.rpc({ name: 'p', params: { it: Type.String({ pattern: '^\\-$' }) } }, () => null),
-    (error) =>
-      error instanceof RegistrationError &&
-      error.message.startsWith(
-        'procedure "p": params at /it: the pattern "^\\\\-$" is no regular expression with the flag u',
-      ) &&
-      error.message.endsWith('; write "^-$"'),
-  );
+  const pattern = '^\\-$';
+  for (const it of [
+    Type.String({ pattern }),
+    Type.String({ pattern, enum: ['-'] }),
+    Type.Record(Type.String({ pattern }), Type.Null()),
+  ])
+    assert.throws(
+      () => router.rpc({ name: 'p', params: { it } }, () => null),
+      (error) =>
+        error instanceof RegistrationError &&
+        error.message.startsWith(
+          'procedure "p": params at /it: the pattern "^\\\\-$" is no regular expression with the flag u',
+        ) &&
+        error.message.endsWith('; write "^-$"'),
+    );
 });

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { cached } from '../../base/cached.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
-import { forEachPart, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
+import { anything, forEachPart, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
 import { defined } from '../../schema/schema-tree.ts';
 import { kindOf, readTypeBox } from '../../schema/typebox.ts';
 import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
@@ -73,8 +73,6 @@ export interface ProcedureSchema {
 /** Procedures by name. The object has no prototype, so that only registered names are found in it. */
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
-const anything: SchemaNode = { kind: 'unknown', notes: {} };
-
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
   const { name, params, returns, errors, doc, isAsync, effects, group, stream } = procedure;
   const dot = name.lastIndexOf('.');
@@ -130,7 +128,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
     .map((procedure) => {
       const { placement, timeoutMs = null, maxConcurrency = null, params, links } = procedure;
       const drain = procedure.stream?.drain ?? null;
-      const rest = params === undefined ? null : writeJson(params).additionalProperties;
+      const rest = params?.rest && writeJson(params.rest);
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
       const { tool = null, httpApi = null, cache = null, batch, affinity } = procedure;
@@ -140,7 +138,7 @@ export function fingerprint(router: AnyRouter, broadcasts: readonly string[] = [
         timeoutMs,
         maxConcurrency,
         drain,
-        rest,
+        rest ?? null,
         front,
         tool,
         httpApi,

@@ -9,8 +9,7 @@ import {
   refId,
 } from '../../schema/schema-tree.ts';
 import { ValueIds } from '../../schema/value-ids.ts';
-import type { JsonSchema } from '../../schema/write-json.ts';
-import { writeJson } from '../../schema/write-json.ts';
+import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import type { Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';
 import { versionSteps } from './document-text.ts';

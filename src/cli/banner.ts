@@ -5,7 +5,7 @@ import { type Cores, coresHere, coresText } from '../core/config/machine.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
 import { isObject } from '../core/protocol/body.ts';
-import type { SchemaNode } from '../core/schema/model.ts';
+import { isRecord, type SchemaNode } from '../core/schema/model.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
@@ -229,9 +229,9 @@ function declaredValue(node: SchemaNode): unknown {
   const { examples } = node.notes;
   if (Array.isArray(examples) && examples.length > 0) return examples[0] as unknown;
   if (node.kind === 'literal') return node.value;
-  if (node.kind !== 'object') return undefined;
+  if (node.kind !== 'object' || isRecord(node)) return undefined;
   const required = node.members.filter(({ isRequired }) => isRequired);
-  return Object.fromEntries(
-    required.map(({ name, node: member }) => [name, declaredValue(member)]),
-  );
+  const members = required.map(({ name, node: member }) => [name, declaredValue(member)] as const);
+  const isWhole = members.every(([, value]) => value !== undefined);
+  return isWhole ? Object.fromEntries(members) : undefined;
 }

@@ -94,6 +94,8 @@ describe('the banner', () => {
     router.rpc({ name: 'undeclared', params: { a: Type.Number() } }, () => null);
     const code = Type.String({ pattern: '^[0-9]$', examples: ['x'] });
     router.rpc({ name: 'wrong', params: { code } }, () => null);
+    // Any value is accepted for it, but none is declared.
+    router.rpc({ name: 'any', params: { a: Type.Unknown() } }, () => null);
     const method = 'rpc.discover';
     assert.deepEqual(callOf(router), { jsonrpc: '2.0', id: 1, method });
     assert.deepEqual(linesOf(router, { introspection: false }), []);

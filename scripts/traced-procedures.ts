@@ -11,7 +11,6 @@ export async function startTrace(): Promise<void> {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 }
 
-/** The functions that have run in this thread since the last time, as `FILE NAME OFFSET`. */
 /** The functions that have run in this thread so many times since the last trace, as `FILE NAME OFFSET`. */
 export async function takeTrace(times: number): Promise<string[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage');

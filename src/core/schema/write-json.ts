@@ -11,22 +11,40 @@ const limits = keywords.filter(
 );
 
 /**
+ * What a kind of document writes in its own way, where not all of its readers know JSON Schema 2020-12.
+ *
+ * @param write writes a part, in that way too
+ * @returns undefined: the node is written as everywhere
+ */
+export type Dialect = (
+  node: SchemaNode,
+  write: (part: SchemaNode) => JsonSchema,
+) => JsonSchema | undefined;
+
+/**
  * A schema as JSON Schema 2020-12. A type with a name stands where it is met first, with its name as `$id`; references to it
  * hold that name. Types that stand nowhere else are in `$defs` of the whole.
  */
-export function writeJson(root: SchemaNode): JsonSchema {
-  const writer = new Writer();
+export function writeJson(root: SchemaNode, dialect?: Dialect): JsonSchema {
+  const writer = new Writer(dialect);
   const json = writer.write(root);
   const definitions = writer.definitions();
   return definitions === undefined ? json : { ...json, $defs: definitions };
 }
 
 class Writer {
+  readonly #dialect: Dialect | undefined;
   readonly #written = new Set<SchemaNode>();
   readonly #referred = new Set<SchemaNode>();
 
+  constructor(dialect: Dialect | undefined) {
+    this.#dialect = dialect;
+  }
+
   write(node: SchemaNode): JsonSchema {
     this.#written.add(node);
+    const own = this.#dialect?.(node, (part) => this.write(part));
+    if (own !== undefined) return own;
     const json: JsonSchema = { ...this.#body(node), ...node.notes };
     const held = node as unknown as Readonly<Record<string, unknown>>;
     for (const { name } of limits) {

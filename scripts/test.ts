@@ -43,35 +43,12 @@ const longTestMs = 600_000;
 const longSuffix = `.long${suffix}`;
 
 /**
- * Folders whose files run in one process for each folder, since most of them take less time than a process takes to start.
- * Their tests leave nothing behind in the process, and have no hooks outside `describe`.
+ * What runs in one process: the folder below `test` that a file lies in, since most files take less time than a process takes to
+ * start. Their tests leave nothing behind in the process, and have no hooks outside `describe`. A long file runs by itself.
  */
-const together = [
-  'test/app',
-  'test/bench',
-  'test/cli',
-  'test/client',
-  'test/codegen',
-  'test/config',
-  'test/console',
-  'test/dispatch',
-  'test/docs',
-  // Before the folder that it lies in.
-  'test/http/socket',
-  'test/http',
-  'test/jsonrpc',
-  'test/languages',
-  'test/mcp',
-  'test/nats',
-  'test/observe',
-  'test/pool',
-  'test/protocol',
-  'test/router',
-  'test/service',
-  // Last: what is in none of the folders above.
-  'test',
-];
-/** Files in these folders that need a process of their own, or enough time for one. */
+const groupOf = (file: string): string =>
+  isLong(file) || alone.has(file) ? file : file.split('/').slice(0, 2).join('/');
+/** Files that need a process of their own, or enough time for one. */
 const alone = new Set([
   'test/app/event-streams.test.ts',
   'test/cli/contract.long.test.ts',
@@ -116,7 +93,7 @@ const waiting = new Set([
   'test/faults/killed-threads.long.test.ts',
   'test/faults/reload-memory.long.test.ts',
   'test/service',
-  'test/http/socket',
+  'test/http',
   'test/cli/serve.test.ts',
   'test/hostile/fuzz.long.test.ts',
   'test/http/node.test.ts',
@@ -198,11 +175,9 @@ const entries = join(copy, 'entries');
 
 /** @returns those files */
 function toRun(): string[] {
-  const isOwn = (file: string): boolean => isLong(file) || alone.has(file);
   const groups = new Map<string, string[]>();
   for (const file of files) {
-    const folder = together.find((path) => file.startsWith(`${path}/`));
-    const name = folder === undefined || isOwn(file) ? file : folder;
+    const name = groupOf(file);
     groups.set(name, [...(groups.get(name) ?? []), file]);
   }
   // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
@@ -211,8 +186,7 @@ function toRun(): string[] {
     waiting.has(name) ? files.length : length;
   const bySize = [...groups].reverse().sort((a, b) => weight(b) - weight(a));
   return bySize.map(([folder, members]) => {
-    const [first = '', ...others] = members;
-    const name = others.length === 0 ? first : folder;
+    const name = members.length === 1 ? (members[0] ?? folder) : folder;
     const entry = `${join(entries, name)}.js`;
     const imported = ['scripts/running-tests.ts', ...members];
     const lines = imported.map((file) => `import ${JSON.stringify(compiled(file))};`);

@@ -1,8 +1,10 @@
 /** docs/console.md, "A profile": the button and the flame graph in a browser. */
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { AppOptions } from '../../src/index.ts';
 import { fixture } from '../files.ts';
 import { assertQuiet, noBrowser, OneBrowser, type Shown, violations } from './browser.ts';
 
@@ -78,15 +80,46 @@ describe('a profile in the console', { skip: noBrowser }, () => {
 
   for (const scheme of ['light', 'dark'] as const)
     test(`fits 320 pixels in ${scheme} colours, is stopped by its button, and says why it is refused`, async (t) => {
-      const shown = await browser.show(t, { hash: '#/live', options, width: 320, scheme });
-      const { page, url } = shown;
-      await page.getByRole('spinbutton', { name: 'Seconds' }).fill('60');
-      await page.getByRole('spinbutton', { name: 'Seconds' }).press('Enter');
-      await page.getByRole('button', { name: 'Stop' }).waitFor();
-      const beside = await fetch(new URL('profile?seconds=1', url), { method: 'POST' });
-      assert.equal(beside.status, 409);
+      const orders = new EventEmitter();
+      // The server begins a profile in the turn in which it has asked who orders it.
+      const authenticate: AppOptions['authenticate'] = ({ path }) => {
+        if (path.endsWith('/profile')) orders.emit('order');
+        return 'operator';
+      };
+      const shown = await browser.show(t, {
+        hash: '#/live',
+        options: { ...options, authenticate },
+        width: 320,
+        scheme,
+      });
+      const { page, url, complaints } = shown;
+      const order = (seconds: number, signal: AbortSignal | null = null) =>
+        fetch(new URL(`profile?seconds=${seconds}`, url), { method: 'POST', signal });
+      /** Waits until the profile that was ordered last has stopped. */
+      const stopped = async (): Promise<void> => {
+        while ((await order(0.02)).status !== 200);
+      };
+      const seconds = page.getByRole('spinbutton', { name: 'Seconds' });
+      await seconds.fill('60');
+
+      const leave = new AbortController();
+      const held = once(orders, 'order');
+      const beside = order(60, leave.signal);
+      await held;
+      await Promise.all([page.waitForEvent('console'), seconds.press('Enter')]);
+      await page.getByRole('alert').getByText('is under way: there is one at a time').waitFor();
+      assert.match(complaints.splice(0).join('\n'), /^Failed to load resource: .* 409 [^\n]*$/);
+      leave.abort();
+      await assert.rejects(beside, { name: 'AbortError' });
+      await stopped();
+
+      await Promise.all([once(orders, 'order'), seconds.press('Enter')]);
+      assert.equal((await order(1)).status, 409);
       await page.getByRole('button', { name: 'Stop' }).click();
       await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+      await stopped();
+      assert.equal(await page.getByRole('application', { name: /^Flame graph/ }).count(), 0);
+
       await profiled(shown);
       assert.ok(await isPainted(page));
       const width = await page.evaluate<number>('document.documentElement.scrollWidth');

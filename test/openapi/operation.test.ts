@@ -9,7 +9,8 @@ import {
 } from '../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
 import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
-import { type Operation, Operations, type ParamKinds } from '../../src/extras/openapi/operation.ts';
+import { type Operation, Operations } from '../../src/extras/openapi/operation.ts';
+import type { ParamKinds } from '../../src/extras/openapi/query.ts';
 import { procedure, Router, Type } from '../../src/index.ts';
 
 const readOnly = { readOnly: true };

@@ -2,13 +2,11 @@ import { StartupError } from '../../core/base/startup-error.ts';
 import { isErrorStatus } from '../../core/procedures/declarations.ts';
 import { matcherOf } from '../../core/procedures/names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
-import { isObject } from '../../core/protocol/body.ts';
-import { listOf, plainNamesIn, refId } from '../../core/schema/schema-tree.ts';
-import type { JsonSchema } from '../../core/schema/write-json.ts';
-import { writeJson } from '../../core/schema/write-json.ts';
+import { anything, resolved, type SchemaNode, takesMore } from '../../core/schema/model.ts';
+import { ParamKinds, type QueryRules } from './query.ts';
 
 /** What the HTTP facade knows of one procedure. Its URL is the option `httpPath`, a slash and the procedure's name. */
-export interface Operation {
+export interface Operation extends QueryRules {
   readonly procedure: Procedure;
   /** The JSON-RPC request of a call, up to its params. */
   readonly head: string;
@@ -16,10 +14,6 @@ export interface Operation {
   readonly isRead: boolean;
   /** The methods, as the header `allow` has them. */
   readonly allow: string;
-  /** The named params, in their order. */
-  readonly params: ReadonlyMap<string, ParamKinds>;
-  /** What params of other names may be; undefined: there are none. */
-  readonly others: ParamKinds | undefined;
   /** The param that a POST may have as its body; undefined: there is none, or there are several. */
   readonly bytesParam: BytesParam | undefined;
   /** What it returns. Of a stream: at its end. */
@@ -136,22 +130,19 @@ function isGuarded({ links }: Procedure): boolean {
 function createOperation(procedure: Procedure, asksWho: boolean): Operation {
   const { params, returns, stream, effects, errors } = procedure;
   const isRead = effects?.readOnly === true;
-  const schema = params === undefined ? {} : writeJson(params);
-  const reader = new KindReader(schema);
-  const { properties, additionalProperties } = schema;
-  const members = Object.entries(isObject(properties) ? properties : {}) as [string, JsonSchema][];
-  const bytes = members.flatMap(([name, member]) => {
-    const at = reader.target(member);
+  const members = params?.members ?? [];
+  const bytes = members.flatMap(({ name, node }) => {
+    const at = resolved(node);
     return isBytes(at) ? [{ name, mediaType: mediaTypeOf(at) }] : [];
   });
-  const kinds = new Map(members.map(([name, member]) => [name, reader.of(member)]));
+  const kinds = new Map(members.map(({ name, node }) => [name, new ParamKinds(node)]));
   // A procedure that declares nothing takes any object.
-  const rest = params === undefined ? true : (additionalProperties ?? false);
-  const others = rest === false ? undefined : reader.of(isObject(rest) ? rest : {});
+  const rest = params === undefined ? anything : params.rest;
+  const others = takesMore(rest) ? new ParamKinds(rest) : undefined;
   const inQuery = [...kinds].filter(([name]) => bytes.every((one) => one.name !== name));
   const isFlat = others === undefined && inQuery.every(([, one]) => one.isFlat);
   const bytesParam = bytes.length === 1 ? bytes[0] : undefined;
-  const result = resultForm(returns === undefined ? {} : writeJson(returns));
+  const result = resultForm(returns ?? anything);
   return {
     procedure,
     head: `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`,
@@ -183,9 +174,9 @@ function createOperation(procedure: Procedure, asksWho: boolean): Operation {
   };
 }
 
-function resultForm(schema: JsonSchema): ResultForm {
-  const at = new KindReader(schema).target(schema);
-  if (at.type === 'null' || at.const === null) return { kind: 'nothing' };
+function resultForm(returns: SchemaNode): ResultForm {
+  const at = resolved(returns);
+  if (at.kind === 'null' || at.kind === 'void') return { kind: 'nothing' };
   return isBytes(at) ? { kind: 'bytes', mediaType: mediaTypeOf(at) } : { kind: 'json' };
 }
 
@@ -197,128 +188,15 @@ function cacheControl(procedure: Procedure, asksWho: boolean): string | undefine
   return `${scope}, max-age=${cache.maxAgeSeconds}${stale}`;
 }
 
-/** Whether a schema is that of bytes: the plain form of `Type.Base64()`. */
-export function isBytes({ format, contentEncoding }: JsonSchema): boolean {
-  return format === 'byte' && contentEncoding === 'base64';
-}
-
-function mediaTypeOf({ contentMediaType }: JsonSchema): string | undefined {
-  return typeof contentMediaType === 'string' ? contentMediaType : undefined;
-}
-
-export type JsonKind = 'string' | 'number' | 'boolean' | 'null' | 'object' | 'array';
-
-const everyKind: ReadonlySet<JsonKind> = new Set<JsonKind>([
-  'string',
-  'number',
-  'boolean',
-  'null',
-  'object',
-  'array',
-]);
-
-class KindReader {
-  readonly #named: ReadonlyMap<string, JsonSchema>;
-  /** An entry is made before its kinds are complete: types may hold themselves. */
-  readonly #known = new Map<JsonSchema, Kinds>();
-
-  constructor(root: JsonSchema) {
-    this.#named = plainNamesIn(root);
-  }
-
-  of(schema: JsonSchema): Kinds {
-    let known = this.#known.get(schema);
-    if (known === undefined) {
-      known = new Kinds(this);
-      this.#known.set(schema, known);
-      this.#read(schema, known);
-    }
-    return known;
-  }
-
-  /** What a chain of references leads to. */
-  target(schema: JsonSchema): JsonSchema {
-    const seen = new Set<JsonSchema>();
-    let at = schema;
-    while (typeof at.$ref === 'string' && !seen.has(at)) {
-      seen.add(at);
-      at = this.#named.get(refId(at.$ref)) ?? {};
-    }
-    return at;
-  }
-
-  #read(schema: JsonSchema, to: Kinds): void {
-    const { $ref, anyOf, oneOf, allOf, not, items, prefixItems } = schema;
-    let kinds = ownKinds(schema);
-    const narrow = (parts: readonly Kinds[]): void => {
-      kinds = new Set([...kinds].filter((kind) => parts.some((one) => one.kinds.has(kind))));
-      for (const part of parts) to.itemSchemas.push(...part.itemSchemas);
-    };
-    if (typeof $ref === 'string') narrow([this.of(this.#named.get(refId($ref)) ?? {})]);
-    for (const list of [anyOf, oneOf]) {
-      if (Array.isArray(list)) narrow(list.map((one: unknown) => this.#part(one)));
-    }
-    for (const part of listOf<unknown>(allOf)) narrow([this.#part(part)]);
-    if (isObject(not) && Object.keys(not).length === 0) kinds = new Set();
-    for (const list of [items, prefixItems]) {
-      const all: readonly unknown[] = Array.isArray(list) ? list : [list];
-      to.itemSchemas.push(...all.filter(isObject));
-    }
-    to.kinds = kinds;
-  }
-
-  /** Schemas of other libraries may be true or false. */
-  #part(schema: unknown): Kinds {
-    return this.of(isObject(schema) ? schema : schema === false ? { not: {} } : {});
-  }
-}
-
-/** The kinds that the keywords of the schema itself leave. */
-function ownKinds(schema: JsonSchema): ReadonlySet<JsonKind> {
-  if ('const' in schema) return new Set([kindOf(schema.const)]);
-  if (Array.isArray(schema.enum)) return new Set(schema.enum.map(kindOf));
-  const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).map((type: unknown) =>
-    type === 'integer' ? 'number' : type,
+/** Whether a node is that of bytes. At a gateway it is that of the text by which members describe them. */
+function isBytes(node: SchemaNode): boolean {
+  if (node.kind === 'bytes') return true;
+  return (
+    node.kind === 'string' && node.format === 'byte' && node.notes.contentEncoding === 'base64'
   );
-  const named = [...everyKind].filter((kind) => types.includes(kind));
-  return named.length === 0 ? everyKind : new Set(named);
 }
 
-function kindOf(value: unknown): JsonKind {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  const type = typeof value;
-  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
-}
-
-/** Which kinds of values a param's schema allows, by which the texts of a query are read. */
-export type ParamKinds = Pick<Kinds, 'kinds' | 'items' | 'isFlat'>;
-
-class Kinds {
-  kinds: ReadonlySet<JsonKind> = new Set();
-  readonly itemSchemas: JsonSchema[] = [];
-  readonly #reader: KindReader;
-  #items: ParamKinds | undefined;
-
-  constructor(reader: KindReader) {
-    this.#reader = reader;
-  }
-
-  /** Of a type that is an array of itself the items are the type. */
-  get items(): ParamKinds | undefined {
-    if (!this.kinds.has('array')) return undefined;
-    const schemas = this.itemSchemas;
-    const [first = {}] = schemas;
-    this.#items ??= this.#reader.of(schemas.length < 2 ? first : { anyOf: [...schemas] });
-    return this.#items;
-  }
-
-  get isFlat(): boolean {
-    if (this.kinds.has('object')) return false;
-    if (!this.kinds.has('array')) return true;
-    const { items } = this;
-    return (
-      this.kinds.size === 1 && items !== undefined && !items.kinds.has('array') && items.isFlat
-    );
-  }
+function mediaTypeOf({ notes }: SchemaNode): string | undefined {
+  const { contentMediaType } = notes;
+  return typeof contentMediaType === 'string' ? contentMediaType : undefined;
 }

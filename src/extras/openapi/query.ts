@@ -1,6 +1,6 @@
 import { readableText } from '../../core/protocol/exact.ts';
 import { endOfValue, OPEN_BRACE, OPEN_BRACKET, skipBlanks } from '../../core/protocol/syntax.ts';
-import type { Operation, ParamKinds } from './operation.ts';
+import { anything, type Notes, type SchemaNode } from '../../core/schema/model.ts';
 
 /** The params that a query stands for, or why it stands for none. */
 export type ReadQuery =
@@ -14,7 +14,102 @@ export type ReadQuery =
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** What the query of one operation is read by. */
-export type QueryRules = Pick<Operation, 'params' | 'others'>;
+export interface QueryRules {
+  /** The named params, in their order. */
+  readonly params: ReadonlyMap<string, ParamKinds>;
+  /** What params of other names may be; undefined: there are none. */
+  readonly others: ParamKinds | undefined;
+}
+
+const everyKind = ['string', 'number', 'boolean', 'null', 'object', 'array'] as const;
+type JsonKind = (typeof everyKind)[number];
+
+/** Which kinds of values a param takes, by which the texts of a query are read. */
+export class ParamKinds {
+  readonly kinds: ReadonlySet<JsonKind>;
+  readonly #itemNodes: SchemaNode[] = [];
+  #items: ParamKinds | undefined;
+
+  /** @param nodes of which a value matches one */
+  constructor(...nodes: readonly SchemaNode[]) {
+    this.kinds = new Set(nodes.flatMap((node) => this.#kindsOf(node, [])));
+  }
+
+  /** Made when they are asked for: a type may be an array of itself. */
+  get items(): ParamKinds | undefined {
+    if (!this.kinds.has('array')) return undefined;
+    const nodes = this.#itemNodes;
+    this.#items ??= new ParamKinds(...(nodes.length === 0 ? [anything] : nodes));
+    return this.#items;
+  }
+
+  /** Whether a query shows its values: it is one of them, or a list of such. */
+  get isFlat(): boolean {
+    const { kinds, items } = this;
+    if (kinds.has('object')) return false;
+    if (items === undefined) return true;
+    return kinds.size === 1 && !items.kinds.has('array') && items.isFlat;
+  }
+
+  /** @param open the types around it that the same value has */
+  #kindsOf(node: SchemaNode, open: readonly SchemaNode[]): readonly JsonKind[] {
+    const kindsOf = (part: SchemaNode): readonly JsonKind[] => this.#kindsOf(part, [...open, node]);
+    switch (node.kind) {
+      case 'never':
+      case 'undefined':
+        return [];
+      case 'void':
+        return ['null'];
+      case 'null':
+      case 'boolean':
+      case 'number':
+      case 'string':
+      case 'object':
+        return [node.kind];
+      case 'integer':
+        return ['number'];
+      case 'bytes':
+        return ['string'];
+      case 'literal':
+        return [kindOf(node.value)];
+      case 'array':
+        this.#itemNodes.push(...node.prefix, node.rest);
+        return ['array'];
+      case 'union':
+        return node.variants.flatMap(kindsOf);
+      case 'intersection':
+        return node.parts
+          .map(kindsOf)
+          .reduce((left, kinds) => left.filter((kind) => kinds.includes(kind)), everyKind);
+      case 'ref':
+        return open.includes(node.target) ? [] : kindsOf(node.target);
+      case 'not':
+        return node.node.kind === 'unknown' ? [] : everyKind;
+      case 'custom':
+        return kindsNoted(node.notes);
+      case 'unknown':
+        return everyKind;
+    }
+  }
+}
+
+/** What the notes of a program's own kind say of its values. */
+function kindsNoted({ const: value, enum: values, type }: Notes): readonly JsonKind[] {
+  if (value !== undefined) return [kindOf(value)];
+  if (Array.isArray(values)) return values.map(kindOf);
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type];
+  const named = everyKind.filter(
+    (kind) => types.includes(kind) || (kind === 'number' && types.includes('integer')),
+  );
+  return named.length === 0 ? everyKind : named;
+}
+
+function kindOf(value: unknown): JsonKind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  const type = typeof value;
+  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
+}
 
 /**
  * Reads a query as named params. The schema of a member says what its text becomes. A text that fits nothing stays a text, so
@@ -66,7 +161,7 @@ function encodesUtf8(query: string): boolean {
 }
 
 /** Of a name that the schema does not have: the validator refuses it by its name, whatever its value is. */
-const unknown: ParamKinds = { kinds: new Set(['string']), items: undefined, isFlat: true };
+const unknown = new ParamKinds({ kind: 'string', notes: {} });
 
 /** The JSON text of a member; undefined: it takes one value, and there are several. */
 function memberText(

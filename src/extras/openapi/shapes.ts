@@ -2,7 +2,6 @@ import type { Steps } from '../../core/base/timer.ts';
 import { isObject } from '../../core/protocol/body.ts';
 import { listOf, mapPlain } from '../../core/schema/schema-tree.ts';
 import type { JsonSchema } from '../../core/schema/write-json.ts';
-import { isBytes } from './operation.ts';
 
 /** Where the schemas of components stand in a document. */
 const componentPath = '#/components/schemas/';
@@ -181,7 +180,7 @@ const shapes: readonly Shape[] = [
   },
   {
     // Bytes. swagger-typescript-api takes `contentMediaType` for a file.
-    is: isBytes,
+    is: ({ format, contentEncoding }) => format === 'byte' && contentEncoding === 'base64',
     spell: ({ maxBytes: _bytes, contentMediaType: _type, ...schema }) => schema,
   },
   {

@@ -30,12 +30,19 @@ export async function joinModules(copy: string, keepsCode: boolean): Promise<voi
   const modules = [...exportsOf.keys()];
   const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
   const names = [...exportsOf].flatMap(([path, members]) => members.map((one) => name(path, one)));
-  const lines = [...exportsOf].map(([path, members]) =>
-    exportLine(members, (member) => `${member} as ${name(path, member)}`, `./${path}`),
-  );
-  const all = { ...common(copy), stdin: { contents: lines.join('\n'), resolveDir: copy } };
-  if (keepsCode) await writeWithCode(join(copy, joined), all, names);
-  else await build({ ...all, outfile: join(copy, joined), sourcemap: true });
+  const lines = (keyword: 'import' | 'export') =>
+    [...exportsOf].map(([path, members]) =>
+      namesLine(keyword, members, (one) => `${one} as ${name(path, one)}`, `./${path}`),
+    );
+  const all = (contents: string[]) => ({
+    ...common(copy),
+    stdin: { contents: contents.join('\n'), resolveDir: copy },
+  });
+  if (keepsCode) {
+    // Given at once: esbuild would write a getter for each name, and call it.
+    const handOver = `$exports({ ${names.join(', ')} });`;
+    await writeWithCode(join(copy, joined), all([...lines('import'), handOver]), names);
+  } else await build({ ...all(lines('export')), outfile: join(copy, joined), sourcemap: true });
   await build({
     ...common(copy),
     entryPoints: [hooks],
@@ -46,7 +53,7 @@ export async function joinModules(copy: string, keepsCode: boolean): Promise<voi
   for (const [path, members] of exportsOf) {
     if (path === hooks) continue;
     const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
-    const text = exportLine(members, (member) => `${name(path, member)} as ${member}`, from);
+    const text = namesLine('export', members, (one) => `${name(path, one)} as ${one}`, from);
     writeFileSync(join(copy, path), `${text}\n`);
     if (!keepsCode) rmSync(join(copy, `${path}.map`), { force: true });
   }
@@ -103,13 +110,13 @@ async function findExports(copy: string): Promise<ReadonlyMap<string, readonly s
 /** Names that a script uses instead of what only a module has. No name of this repository begins with a dollar. */
 const given = { 'import.meta.url': '$ownUrl', 'import.meta.resolve': '$resolveUrl' };
 /** Parameters of the script. Functions that come from V8's code can't import: Node does not know whose they are. */
-const parameters = ['require', 'module', '$import', ...Object.values(given)].join(', ');
+const parameters = ['require', '$exports', '$import', ...Object.values(given)].join(', ');
 
 /**
  * Writes the joined modules with V8's compiled code of them, so that a thread compiles next to nothing. Node can be given such code
  * for a script, not for a module:
  *
- *   joined.js      export const { m0_Kernel, ... } = what the script exports
+ *   joined.js      export const { m0_Kernel, ... } = what the script gives
  *   joined.txt     the script, in plain ASCII
  *   joined.code    V8's code of all that ran when the script was loaded once
  *
@@ -136,9 +143,9 @@ export const script = new Script(readFileSync(${JSON.stringify(script)}, 'latin1
 });
 const load = script.runInThisContext();
 const { url, resolve } = import.meta;
-const module = {};
-load(createRequire(url), module, (specifier) => import(specifier), url, resolve);
-export const { ${names.join(', ')} } = module.exports;
+let exported;
+load(createRequire(url), (all) => { exported = all; }, (specifier) => import(specifier), url, resolve);
+export const { ${names.join(', ')} } = exported;
 `,
   );
   // By its URL: a path may hold signs that mean something else in an import.
@@ -151,13 +158,14 @@ writeFileSync(${JSON.stringify(code)}, script.createCachedData());`;
   if (status !== 0) throw new Error(`${file} can't be loaded: ${stderr}`);
 }
 
-function exportLine(
+function namesLine(
+  keyword: 'import' | 'export',
   members: readonly string[],
   pair: (member: string) => string,
   from: string,
 ): string {
   if (members.length === 0) return `import ${JSON.stringify(from)};`;
-  return `export { ${members.map(pair).join(', ')} } from ${JSON.stringify(from)};`;
+  return `${keyword} { ${members.map(pair).join(', ')} } from ${JSON.stringify(from)};`;
 }
 
 function relativeTo(folder: string, file: string): string {

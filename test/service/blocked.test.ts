@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { threadId } from 'node:worker_threads';
-import router, { heldMs } from '../fixtures/service/blocking.ts';
+import router from '../fixtures/service/blocking.ts';
+import { heldMs } from '../fixtures/service/burn.ts';
 import { startApp, TestService } from '../harness.ts';
 import { turn } from '../turns.ts';
 import { callUntilNamed, named, started, threadOf, timesNamed } from './front-end.ts';

@@ -144,7 +144,7 @@ describe('a document that leads elsewhere', () => {
     test(`by $ref ${JSON.stringify($ref)} is refused in one line`, async () => {
       const line = await refusal(documentOf({ items: { $ref } }));
       assert.ok(line.includes(JSON.stringify($ref)), line);
-      assert.match(line, /methods\[0\]\.result\.items leads out of the document/);
+      assert.match(line, /^methods\[0\]\.result at \/\*: the \$ref .* leads out of the document/);
     });
   }
 
@@ -171,7 +171,7 @@ describe('a document that leads elsewhere', () => {
     test(`to ${$ref}, which is not in it, is told so`, async () => {
       assert.equal(
         await refusal(documentOf({ $ref })),
-        `the $ref ${JSON.stringify($ref)} at methods[0].result leads nowhere in the document`,
+        `methods[0].result: the $ref ${JSON.stringify($ref)} leads nowhere in the document`,
       );
     });
   }

@@ -74,15 +74,15 @@ function tableOf({ methods, references }: Api): string[] {
   const types = new SchemaTypes(new NamedTypes(references), { inline: true });
   const typeOf = (schema: unknown, path: string): string =>
     joinLines(types.typeOf({ schema, root: schema, path })).replace(/(^|[:(,<] ?)\| /g, '$1');
-  const paramsOf = ({ params, rest, path }: Method): string => {
+  const paramsOf = ({ params, raw: { rest }, path }: Method): string => {
     const texts = params.map(({ name, required, schema }) => {
       return `${name}${required ? '' : '?'}: ${typeOf(schema, `${path}.params`)}`;
     });
     if (rest !== undefined) texts.push('...');
     return texts.length === 0 ? '-' : texts.join(', ');
   };
-  const resultOf = ({ result, stream, path }: Method): string => {
-    const yields = stream && typeOf(stream.yields, `${path}.result`);
+  const resultOf = ({ raw: { result, yields: values }, stream, path }: Method): string => {
+    const yields = stream && typeOf(values, `${path}.result`);
     return resultText(typeOf(result, `${path}.result`), yields);
   };
   const rows = methods.map((method) => [

@@ -82,7 +82,7 @@ class ApiComparison {
     return [
       ...compareForms(old, fresh),
       ...(old.byPosition ? this.#positions(old, fresh) : this.#namedParams(old, fresh)),
-      ...this.#result(old.result, fresh.result, 'result'),
+      ...this.#result(old.raw.result, fresh.raw.result, 'result'),
       ...this.#streams(old, fresh),
       ...this.#errors(old, fresh),
     ];
@@ -116,7 +116,10 @@ class ApiComparison {
   }
 
   /** A stream is read in another way than a result: its callers break if it ceases to be one, and the other way about. */
-  #streams({ stream: before }: Method, { stream: after }: Method): readonly Finding[] {
+  #streams(
+    { stream: before, raw: olds }: Method,
+    { stream: after, raw: news }: Method,
+  ): readonly Finding[] {
     if (before === undefined || after === undefined) {
       if (before === after) return [];
       return [
@@ -130,7 +133,7 @@ class ApiComparison {
       return [breaking(name, is === undefined ? `was ${was}, is gone` : `was ${was}, is ${is}`)];
     });
     return [
-      ...this.#result(before.yields, after.yields, 'yields'),
+      ...this.#result(olds.yields, news.yields, 'yields'),
       ...moved,
       ...(before.collects && !after.collects
         ? [breaking('', 'it no longer answers with all values where it is not read as a stream')]
@@ -140,7 +143,7 @@ class ApiComparison {
 
   #errors(old: Method, fresh: Method): Finding[] {
     const news = new Map(fresh.errors.map((error) => [error.name, error]));
-    return old.errors.flatMap(({ name, code, data }) => {
+    return old.errors.flatMap(({ name, code, schema: data }) => {
       const at = memberPath('errors', name);
       const successor = news.get(name);
       // An error that never comes again breaks nobody.
@@ -149,9 +152,9 @@ class ApiComparison {
       if (successor.code !== code)
         findings.push(breaking(at, `code: was ${code}, is ${successor.code}`));
       if (data === undefined) return findings;
-      return successor.data === undefined
+      return successor.schema === undefined
         ? [...findings, breaking(`${at}.data`, 'it is no longer sent')]
-        : [...findings, ...this.#result(data, successor.data, `${at}.data`)];
+        : [...findings, ...this.#result(data, successor.schema, `${at}.data`)];
     });
   }
 }
@@ -162,12 +165,12 @@ function lastSegment(name: string): string {
 
 /** A text that is equal for methods that take and give the same. */
 function signature(method: Method, toPart: ToPart): string {
-  const { params, rest, result, stream, byPosition } = method;
+  const { params, raw, stream, byPosition } = method;
   const text = (schema: unknown): string => closedText(toPart(schema));
   const named = params.map(({ name, required, schema }) => [name, required, text(schema)]);
-  const others = rest === undefined ? null : text(rest);
-  const yields = stream === undefined ? null : text(stream.yields);
-  return JSON.stringify([named, byPosition, others, text(result), yields]);
+  const others = raw.rest === undefined ? null : text(raw.rest);
+  const yields = stream === undefined ? null : text(raw.yields);
+  return JSON.stringify([named, byPosition, others, text(raw.result), yields]);
 }
 
 /** The ways in which params are sent: by name, or as an array in the order of the document. */
@@ -190,7 +193,7 @@ function compareForms(old: Method, fresh: Method): Finding[] {
   );
 }
 
-function paramsOf({ params, rest }: Method, toPart: ToPart): ObjectShape {
+function paramsOf({ params, raw: { rest } }: Method, toPart: ToPart): ObjectShape {
   const required = params.filter((param) => param.required);
   return {
     ...anyObject,

@@ -1,3 +1,7 @@
+import { RegistrationError } from '../../core/base/registration-error.ts';
+import { UniqueNames } from '../../core/base/unique-names.ts';
+import { readJsonSchemas } from '../../core/schema/json-schema.ts';
+import { anything, type SchemaNode } from '../../core/schema/model.ts';
 import {
   CodegenError,
   constantName,
@@ -7,7 +11,6 @@ import {
   own,
   shown,
   stringOf,
-  UniqueNames,
 } from './text.ts';
 
 /** The content of an OpenRPC document, of any origin, that a contract is made of. */
@@ -28,20 +31,22 @@ export interface Method {
   /** The params may be sent as an array, in the order of `params`. */
   readonly takesPositions: boolean;
   readonly params: readonly Param[];
-  /** The schema of params other than the named ones; undefined: there are none. */
-  readonly rest: unknown;
-  /** The schema of the result; undefined: not declared. */
-  readonly result: unknown;
+  /** Params other than the named ones; undefined: there are none. */
+  readonly rest: SchemaNode | undefined;
+  /** undefined: not declared. */
+  readonly result: SchemaNode | undefined;
   /** What makes it a stream; undefined: it is none. */
   readonly stream: Stream | undefined;
   readonly errors: readonly DeclaredError[];
   /** What it does to the world, as the document says; undefined: nothing. */
   readonly effects: unknown;
+  /** The schemas as the document has them. */
+  readonly raw: { readonly rest: unknown; readonly result: unknown; readonly yields: unknown };
 }
 
 export interface Stream {
-  /** The schema of each value; undefined: not declared. */
-  readonly yields: unknown;
+  /** What each value is; undefined: not declared. */
+  readonly yields: SchemaNode | undefined;
   /** The method of the notifications that bring the values. */
   readonly notification: string | undefined;
   /** The method that ends a subscription, beside `rpc.unsubscribe`. */
@@ -53,6 +58,7 @@ export interface Stream {
 export interface Param {
   readonly name: string;
   readonly required: boolean;
+  readonly node: SchemaNode;
   readonly schema: unknown;
   readonly doc: string | undefined;
 }
@@ -61,8 +67,9 @@ export interface DeclaredError {
   readonly name: string;
   readonly code: number;
   readonly message: string;
-  /** The schema of the error's data; undefined: it has none. */
-  readonly data: unknown;
+  /** undefined: it has no data. */
+  readonly data: SchemaNode | undefined;
+  readonly schema: unknown;
 }
 
 /** @throws CodegenError */
@@ -72,10 +79,28 @@ export function readDocument(document: unknown): Api {
   }
   assertDepth(document);
   const references = new References(document);
-  const methods = readNamed(document, 'methods', 'method', '', references).map(
-    ({ name, value, path }) => readMethod(name, value, path, references),
+  const found = readNamed(document, 'methods', 'method', '', references);
+  // Two types of one name get their names in the order in which they are read.
+  found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const methods = withNodes(document, (read) =>
+    found.map(({ name, value, path }) => readMethod(name, value, path, references, read)),
   );
-  return { references, methods: methods.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  return { references, methods };
+}
+
+/** Reads a schema at its place in the document. undefined: there is none. */
+type Read = (schema: unknown, path: string) => SchemaNode | undefined;
+
+function withNodes(document: JsonObject, use: (read: Read) => readonly Method[]) {
+  try {
+    return readJsonSchemas(
+      { strictness: 'document', references: 'named', bytes: true, document },
+      (read) => use((schema, path) => (schema === undefined ? undefined : read(schema, path))),
+    );
+  } catch (error) {
+    if (!(error instanceof RegistrationError)) throw error;
+    throw new CodegenError(error.message, { cause: error });
+  }
 }
 
 /** The objects in a list, each of which needs a name of its own. */
@@ -130,63 +155,89 @@ export function isOpenRpc(document: unknown): document is JsonObject {
   return typeof own(document, 'openrpc') === 'string';
 }
 
-function readMethod(name: string, value: JsonObject, path: string, references: References): Method {
+function readMethod(
+  name: string,
+  value: JsonObject,
+  path: string,
+  references: References,
+  read: Read,
+): Method {
   const result = references.follow(own(value, 'result'), `${path}.result`).value;
+  const raw = {
+    rest: own(value, 'x-additional-params'),
+    result: isObject(result) ? own(result, 'schema') : undefined,
+    yields: isObject(own(value, 'x-stream'))
+      ? own(own(value, 'x-stream') as JsonObject, 'yields')
+      : undefined,
+  };
   return {
+    raw,
     name,
     path,
     doc: docOf(value),
     deprecated: own(value, 'deprecated') === true,
     byPosition: own(value, 'paramStructure') === 'by-position',
     takesPositions: own(value, 'paramStructure') !== 'by-name',
-    params: readNamed(value, 'params', 'param', `${path}.`, references).map((param) => ({
-      name: param.name,
-      required: own(param.value, 'required') === true,
-      schema: own(param.value, 'schema'),
-      doc: docOf(param.value),
-    })),
-    rest: own(value, 'x-additional-params'),
-    result: isObject(result) ? own(result, 'schema') : undefined,
-    stream: readStream(own(value, 'x-stream')),
-    errors: readErrors(value, path, references),
+    params: readNamed(value, 'params', 'param', `${path}.`, references).map((param) => {
+      const schema = own(param.value, 'schema');
+      return {
+        name: param.name,
+        required: own(param.value, 'required') === true,
+        node: read(schema, param.path) ?? anything,
+        schema,
+        doc: docOf(param.value),
+      };
+    }),
+    rest: read(raw.rest, `${path}.x-additional-params`),
+    result: read(raw.result, `${path}.result`),
+    stream: readStream(own(value, 'x-stream'), `${path}.x-stream`, read),
+    errors: readErrors(value, path, references, read),
     effects: own(value, 'x-effects'),
   };
 }
 
-function readStream(value: unknown): Stream | undefined {
+function readStream(value: unknown, path: string, read: Read): Stream | undefined {
   if (!isObject(value)) return undefined;
   return {
-    yields: own(value, 'yields'),
+    yields: read(own(value, 'yields'), `${path}.yields`),
     notification: stringOf(value, 'notification'),
     unsubscribe: stringOf(value, 'unsubscribe'),
     collects: own(value, 'collect') === true,
   };
 }
 
-function readErrors(method: JsonObject, path: string, references: References): DeclaredError[] {
+function readErrors(
+  method: JsonObject,
+  path: string,
+  references: References,
+  read: Read,
+): DeclaredError[] {
   const declared = own(method, 'x-errors');
   if (isObject(declared)) {
     return Object.entries(declared).flatMap(([name, error]) => {
-      const read = readError(error);
-      return read === undefined ? [] : [{ name, ...read }];
+      const known = readError(error);
+      const schema = isObject(error) ? own(error, 'data') : undefined;
+      const data = read(schema, `${path}.x-errors`);
+      return known === undefined ? [] : [{ name, ...known, data, schema }];
     });
   }
-  const names = new UniqueNames([]);
+  const names = new UniqueNames();
   return listOf(method, 'errors').flatMap((one, index) => {
     const { value, name } = references.follow(one, `${path}.errors[${index}]`);
-    const error = readError(value);
-    if (error === undefined) return [];
-    const { code, message } = error;
+    const known = readError(value);
+    if (known === undefined) return [];
+    const unique = names.take(name ?? constantName(known.message));
     // An Error Object has no schema for its data, so the data may be anything.
-    return [{ name: names.take(name ?? constantName(message)), code, message, data: true }];
+    return [{ name: unique, ...known, data: anything, schema: true }];
   });
 }
 
-function readError(error: unknown): Omit<DeclaredError, 'name'> | undefined {
+function readError(
+  error: unknown,
+): { readonly code: number; readonly message: string } | undefined {
   const code = isObject(error) ? own(error, 'code') : undefined;
   if (!isObject(error) || !Number.isSafeInteger(code)) return undefined;
-  const message = stringOf(error, 'message') ?? '';
-  return { code: code as number, message, data: own(error, 'data') };
+  return { code: code as number, message: stringOf(error, 'message') ?? '' };
 }
 
 function docOf(object: JsonObject): string | undefined {

@@ -66,8 +66,8 @@ function contractText(methods: readonly Method[], named: NamedTypes): string {
   return `${doc}export interface Contract ${block(lines === '' ? '' : `${lines}${treeMember}`)}\n`;
 }
 
-function isUndeclared({ result, stream }: Method): boolean {
-  const schema = stream === undefined ? result : stream.yields;
+function isUndeclared({ raw, stream }: Method): boolean {
+  const schema = stream === undefined ? raw.result : raw.yields;
   return schema === undefined || (isObject(schema) && Object.keys(schema).length === 0);
 }
 
@@ -76,16 +76,16 @@ function docOf({ doc, deprecated }: Method): string[] {
 }
 
 function methodMembers(method: Method, params: SchemaTypes, types: SchemaTypes): Member[] {
-  const { result, stream, effects, errors, path } = method;
+  const { raw, stream, effects, errors, path } = method;
   const typed = (name: string, schema: unknown): Member =>
     types.member(name, schema, true, { schema, root: schema, path });
-  const members = [member('params', paramsText(method, params)), typed('result', result)];
-  if (stream !== undefined) members.push(typed('yields', stream.yields));
+  const members = [member('params', paramsText(method, params)), typed('result', raw.result)];
+  if (stream !== undefined) members.push(typed('yields', raw.yields));
   const known = repeatable(effects);
   if (known.length > 0) members.push(member('effects', `{ ${known.join('; ')} }`));
   // Declared all the same: who asks whether it may be a query learns that it may not.
   else if (isDeclared(effects)) members.push(member('effects', 'object'));
-  const declared = errors.map(({ name, code, message, data }) => {
+  const declared = errors.map(({ name, code, message, schema: data }) => {
     const parts = [member('code', String(code))];
     if (data !== undefined) parts.push(typed('data', data));
     return member(memberName(name), objectText(parts), [message]);
@@ -94,7 +94,10 @@ function methodMembers(method: Method, params: SchemaTypes, types: SchemaTypes):
   return members;
 }
 
-function paramsText({ params, rest, byPosition, path }: Method, types: SchemaTypes): string {
+function paramsText(
+  { params, raw: { rest }, byPosition, path }: Method,
+  types: SchemaTypes,
+): string {
   const members = params.map(({ name, required, schema, doc }) =>
     types.member(name, schema, required, { schema, root: schema, path: `${path}.params` }, doc),
   );
@@ -199,7 +202,7 @@ export const hints = {\n${lines.join('')}};\n`;
 }
 
 function hintOf(
-  { effects, params, rest, result, stream, path }: Method,
+  { effects, params, raw: { rest, result, yields }, path }: Method,
   references: References,
 ): string[] {
   const parts = repeatable(effects);
@@ -209,7 +212,7 @@ function hintOf(
   if (sent.some((schema) => places(schema).length > 0)) parts.push('sendsBytes: true');
   for (const [name, schema] of [
     ['bytes', result],
-    ['yields', stream?.yields],
+    ['yields', yields],
   ] as const) {
     const found = places(schema);
     if (found.length > 0) parts.push(`${name}: [${found.map(quoted).join(', ')}]`);

@@ -1,3 +1,4 @@
+import { UniqueNames } from '../../core/base/unique-names.ts';
 import type { Located, References, Target } from './document.ts';
 import {
   block,
@@ -20,9 +21,9 @@ import {
   quoted,
   schemaDoc,
   stringOf,
+  taken,
   tight,
   typeName,
-  UniqueNames,
   union,
   unknownPiece,
 } from './text.ts';
@@ -339,7 +340,7 @@ interface Named {
 export class NamedTypes {
   readonly #references: References;
   readonly #named = new Map<string, Named>();
-  readonly #names = new UniqueNames();
+  readonly #names = new UniqueNames(taken);
   #usesBytes = false;
   #writing: Named | undefined;
   /** Types of results that params were found to hold. */

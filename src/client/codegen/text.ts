@@ -94,7 +94,7 @@ const keywords = (
   'while with implements interface let package private protected public static yield await'
 ).split(' ');
 // Names that the generated file uses itself, and names that TypeScript allows for no type.
-const taken =
+export const taken =
   'Bytes Contract Method Procedures Uint8Array procedures Record any bigint boolean never null number object string symbol undefined unknown void'
     .split(' ')
     .concat(keywords);
@@ -102,27 +102,6 @@ const taken =
 /** The label of a tuple's element: TypeScript 7 accepts most keywords for no label. */
 export function labelName(name: string): string {
   return keywords.includes(name) ? `${name}_` : name;
-}
-
-/** Makes names unique: a taken name gets `_2`, `_3` and so on. `#next` keeps many equal names from taking quadratic time. */
-export class UniqueNames {
-  readonly #next = new Map<string, number>();
-
-  constructor(reserved: readonly string[] = taken) {
-    for (const name of reserved) this.#next.set(name, 2);
-  }
-
-  take(wanted: string): string {
-    let count = this.#next.get(wanted);
-    if (count === undefined) {
-      this.#next.set(wanted, 2);
-      return wanted;
-    }
-    while (this.#next.has(`${wanted}_${count}`)) count += 1;
-    this.#next.set(wanted, count + 1);
-    this.#next.set(`${wanted}_${count}`, 2);
-    return `${wanted}_${count}`;
-  }
 }
 
 /** `pet-store.owner` to `PetStoreOwner`. */

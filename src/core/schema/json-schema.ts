@@ -1,8 +1,10 @@
 import { FormatRegistry } from '@sinclair/typebox';
+import { cached } from '../base/cached.ts';
+import { UniqueNames } from '../base/unique-names.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
-import type { Member, NamePattern, SchemaNode } from './model.ts';
-import { escapePointer } from './pointer.ts';
+import { anything, type Member, type NamePattern, type SchemaNode } from './model.ts';
+import { shownSegment } from './pointer.ts';
 import {
   conjunction,
   type Draft,
@@ -52,11 +54,28 @@ export function readJsonSchema(
   where: string,
   options: JsonSchemaOptions,
 ): SchemaNode {
-  return new JsonSchemaReader(json, where, options).read();
+  return readJsonSchemas(options, (read) => read(json, where));
+}
+
+/**
+ * Reads the schemas of one document. A type that several of them refer to is one node.
+ *
+ * @param use is given what reads one of them. Its nodes are complete when this function returns
+ * @throws as {@link readJsonSchema}
+ */
+export function readJsonSchemas<Result>(
+  options: JsonSchemaOptions,
+  use: (read: (json: unknown, where: string) => SchemaNode) => Result,
+): Result {
+  const reader = new JsonSchemaReader(options);
+  const result = use((json, where) => reader.read(json, where));
+  reader.complete();
+  return result;
 }
 
 /** Where a schema stands. */
 interface Place {
+  readonly root: Root;
   readonly path: string;
   readonly depth: number;
   /** Within `not`: nothing is filled there, so that a default makes no member optional. */
@@ -107,47 +126,69 @@ const unread = new Set([
 /** Keywords whose values are data: what looks like a schema in them is none. */
 const ofData = new Set(['const', 'enum', 'default', 'examples']);
 
+/** The outermost schema around a place: references and ids are looked up in it. */
+interface Root {
+  readonly json: unknown;
+  /** For messages. */
+  readonly where: string;
+}
+
+/** Most parts and levels of a document: its types stand in it once, and its author is not here to split them. */
+const maxDocumentParts = 1_000_000;
+const maxDocumentDepth = 200;
+
 class JsonSchemaReader {
-  readonly #root: unknown;
-  readonly #where: string;
   readonly #options: JsonSchemaOptions;
   readonly #isStrict: boolean;
-  readonly #names = new Names();
+  readonly #isDocument: boolean;
+  readonly #maxParts: number;
+  readonly #maxDepth: number;
+  readonly #names: Names;
+  readonly #nodes: SchemaNode[] = [];
+  /** The one that is being read, or was read last. */
+  #root: Root = { json: undefined, where: '' };
   /** The types that are being read. */
   readonly #open = new Set<object>();
   /** The types that have a name. Their nodes are read, or are being read, or wait in `#waiting`. */
   readonly #named = new Map<object, string>();
-  readonly #taken = new Set<string>();
+  readonly #unique = new UniqueNames();
   /** Types that references lead to, to be read when the schema itself has been: a chain of them is no depth. */
   readonly #waiting = new Map<object, Place>();
   readonly #ids = new Map<unknown, ReadonlyMap<string, unknown>>();
   #parts = 0;
 
-  constructor(root: unknown, where: string, options: JsonSchemaOptions) {
-    this.#root = root;
-    this.#where = where;
+  constructor(options: JsonSchemaOptions) {
     this.#options = options;
     this.#isStrict = options.strictness === 'checked';
+    this.#isDocument = options.strictness === 'document';
+    this.#maxParts = this.#isDocument ? maxDocumentParts : maxParts;
+    this.#maxDepth = this.#isDocument ? maxDocumentDepth : maxDepth;
+    this.#names = new Names(this.#isDocument);
   }
 
-  read(): SchemaNode {
-    const root = this.#part(this.#root, top);
+  read(json: unknown, where: string): SchemaNode {
+    this.#root = { json, where };
+    const node = this.#part(json, topOf(this.#root));
+    this.#nodes.push(node);
+    return node;
+  }
+
+  complete(): void {
     // Reading one of them may add others, which the loop comes to.
     for (const [json, at] of this.#waiting) this.#type(json as Given, at);
-    this.#names.link(root, (fault) => this.#refuse(top, fault));
-    return root;
+    this.#names.link(this.#nodes, (fault) => this.#refuse(topOf(this.#root), fault));
   }
 
-  #refuse({ path }: Place, fault: string): never {
-    refuseAt(this.#where, path, fault);
+  #refuse({ root, path }: Place, fault: string): never {
+    refuseAt(root.where, path, fault);
   }
 
   #part(json: unknown, at: Place): SchemaNode {
     this.#parts += 1;
-    if (this.#parts > maxParts || at.depth > maxDepth) {
+    if (this.#parts > this.#maxParts || at.depth > this.#maxDepth) {
       this.#refuse(
-        this.#parts > maxParts ? top : at,
-        `its JSON Schema has more than ${maxParts} parts or ${maxDepth} levels, written out`,
+        this.#parts > this.#maxParts ? topOf(at.root) : at,
+        `its JSON Schema has more than ${this.#maxParts} parts or ${this.#maxDepth} levels, written out`,
       );
     }
     if (json === false) return { kind: 'never', notes: {} };
@@ -156,7 +197,8 @@ class JsonSchemaReader {
         this.#refuse(at, 'a JSON Schema is an object, true or false');
       return { kind: 'unknown', notes: {} };
     }
-    if (this.#options.references === 'named' && typeof json.$id === 'string') {
+    const { references, document } = this.#options;
+    if (references === 'named' && document === undefined && typeof json.$id === 'string') {
       // It is read at the first place where it stands, unless a reference has led to it before.
       if (this.#named.has(json)) return this.#refTo(json, json.$id);
       this.#nameOf(json, json.$id);
@@ -224,7 +266,7 @@ class JsonSchemaReader {
         parts: [...(own.kind === 'unknown' ? [] : [{ ...own, notes: {} }]), ...others],
         unevaluated: this.#rest(json.unevaluatedProperties, at),
       };
-    const isNullable = this.#options.strictness === 'document' && json.nullable === true;
+    const isNullable = this.#isDocument && json.nullable === true;
     const node = own.kind === 'unknown' ? allOfThem(own, others) : conjunction(own, others);
     // OpenAPI 3.0 has no list of types.
     return isNullable ? union([node, { kind: 'null', notes: {} }]) : node;
@@ -259,7 +301,7 @@ class JsonSchemaReader {
   #own(json: Given, types: readonly JsonType[] | 'any', isSplit: boolean, at: Place): SchemaNode {
     const refuse = (fault: string): never => this.#refuse(at, fault);
     const { given, notes } = this.#sorted(json, types, isSplit);
-    const reads = this.#options.strictness === 'document' ? [...readHere, 'nullable'] : readHere;
+    const reads = this.#isDocument ? [...readHere, 'nullable'] : readHere;
     // A type that nobody knows is shown.
     const unknownType = types === 'any' && json.type !== undefined ? { type: json.type } : {};
     const withNotes = (node: SchemaNode): SchemaNode => ({
@@ -333,7 +375,7 @@ class JsonSchemaReader {
       const reads = ['format', 'contentEncoding', 'maxBytes', 'maxLength'];
       return { kind: 'bytes', maxBytes, reads };
     }
-    if (this.#options.strictness === 'document') return { kind: 'string' };
+    if (this.#isDocument) return { kind: 'string' };
     // A format that is known here says what the pattern beside it says. Others are left out: only their library knows them.
     if (typeof format === 'string' && FormatRegistry.Has(format))
       return { kind: 'string', reads: ['pattern'] };
@@ -352,13 +394,16 @@ class JsonSchemaReader {
     const prefix = listOf<unknown>(isOld ? items : prefixItems);
     let rest = isOld ? additionalItems : items;
     // The tuples of valibot say nothing of further items, and their types have none.
-    if (isOld && this.#options.strictness !== 'document') rest ??= false;
+    if (isOld && !this.#isDocument) rest ??= false;
     // So documents write a tuple without items.
     if (prefix.length === 0 && given.maxItems === 0) rest ??= false;
     return {
       kind: 'array',
       prefix: prefix.map((item, index) => this.#part(item, within(at, `/${index}`))),
-      rest: this.#part(rest ?? true, within(at, '/*')),
+      rest:
+        rest === undefined && this.#isDocument
+          ? anything
+          : this.#part(rest ?? true, within(at, '/*')),
       contains: contains === undefined ? undefined : this.#part(contains, within(at, '/*')),
       reads: readOfArrays,
     };
@@ -369,7 +414,7 @@ class JsonSchemaReader {
     const required = new Set(listOf<unknown>(given.required));
     const members = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, schema]): Member => {
-        const node = this.#part(schema, within(at, `/${escapePointer(name)}`));
+        const node = this.#part(schema, within(at, shownSegment(name)));
         const isFilled =
           this.#options.fills === true && !at.isInNot && node.notes.default !== undefined;
         return { name, node, isRequired: required.delete(name) && !isFilled };
@@ -378,8 +423,7 @@ class JsonSchemaReader {
     const { patterns, areAllRead } = this.#patterns(patternProperties, at);
     let additional = given.additionalProperties;
     // An object that declares no members may have members of every name, and of those that match no pattern.
-    const isDocument = this.#options.strictness === 'document';
-    if (!isDocument && !at.isSplit && (!isObject(properties) || isObject(patternProperties)))
+    if (!this.#isDocument && !at.isSplit && (!isObject(properties) || isObject(patternProperties)))
       additional ??= true;
     if (!areAllRead) additional = true;
     for (const name of required) {
@@ -390,7 +434,7 @@ class JsonSchemaReader {
           at,
           `required names ${JSON.stringify(name)}, which properties does not declare`,
         );
-      const step = within(at, `/${escapePointer(name)}`);
+      const step = within(at, shownSegment(name));
       // A node for each: every part stands at one place.
       const node = this.#part(isMatched ? true : (additional ?? true), step);
       members.push({ name, node, isRequired: true });
@@ -426,9 +470,7 @@ class JsonSchemaReader {
 
   /** The author of a document may have written a pattern that takes for ever: none of them is run. */
   #mayMatch(patterns: readonly NamePattern[], name: string): boolean {
-    return this.#options.strictness === 'document'
-      ? patterns.length > 0
-      : patterns.some(({ names }) => names.test(name));
+    return this.#isDocument ? patterns.length > 0 : patterns.some(({ names }) => names.test(name));
   }
 
   #memberNames(given: unknown, at: Place): SchemaNode | undefined {
@@ -462,16 +504,14 @@ class JsonSchemaReader {
   }
 
   #reference($ref: string, at: Place): SchemaNode {
-    const target = this.#targetOf($ref);
-    if (target === undefined)
-      this.#refuse(at, `its JSON Schema refers to ${JSON.stringify($ref)}, which it does not have`);
+    const { json: target, root } = this.#targetOf($ref, at);
     // What holds no reference never holds itself.
     if (!isObject(target)) return this.#part(target, inPlace(at));
     if (this.#named.has(target) || this.#open.has(target)) return this.#refTo(target, $ref);
     if (this.#options.references !== 'named')
-      return this.#part(target, { ...inPlace(at), types: undefined });
+      return this.#part(target, { ...inPlace(at), types: undefined, root });
     this.#nameOf(target, $ref);
-    this.#waiting.set(target, { ...top, path: $ref, isInNot: at.isInNot });
+    this.#waiting.set(target, { ...topOf(root), path: shortened($ref), isInNot: at.isInNot });
     return this.#refTo(target, $ref);
   }
 
@@ -483,32 +523,48 @@ class JsonSchemaReader {
 
   /** The name of a type, of its own: two types may be called the same in two places of a document. */
   #nameOf(target: Given, $ref: string): string {
-    const known = this.#named.get(target);
-    if (known !== undefined) return known;
-    const given = typeof target.$id === 'string' ? target.$id : givenName($ref);
-    let name = given ?? 'T0';
-    for (let count = given === undefined ? 1 : 2; this.#taken.has(name); count += 1)
-      name = given === undefined ? `T${count}` : `${given}_${count}`;
-    this.#taken.add(name);
-    this.#named.set(target, name);
-    return name;
+    return cached(this.#named, target, () => {
+      const { $id, title } = target;
+      const id = this.#options.document === undefined ? $id : undefined;
+      const place = this.#isDocument ? (placeName($ref) ?? title) : undefined;
+      const given = id ?? givenName($ref) ?? place;
+      return this.#unique.take(typeof given === 'string' ? given : this.#madeUp());
+    });
   }
 
-  #targetOf($ref: string): unknown {
+  #madeUp(): string {
+    let count = 0;
+    while (this.#unique.has(`T${count}`)) count += 1;
+    return `T${count}`;
+  }
+
+  #targetOf($ref: string, { root, ...at }: Place): { readonly json: unknown; readonly root: Root } {
+    if ($ref === '#') return { json: root.json, root };
+    const { where } = root;
     const { document } = this.#options;
-    if ($ref === '#') return this.#root;
     if ($ref.startsWith('#/')) {
-      const found = document === undefined ? undefined : follow(document, $ref);
-      return found ?? follow(this.#root, $ref);
+      const json = document === undefined ? undefined : followPointer(document, $ref);
+      if (json !== undefined) return { json, root: { json, where } };
+      const own = followPointer(root.json, $ref);
+      if (own !== undefined) return { json: own, root };
     }
     const components = isObject(document) ? document.components : undefined;
     const schemas = isObject(components) ? components.schemas : undefined;
-    for (const root of [this.#root, schemas]) {
-      const ids = this.#idsIn(root);
-      const found = ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
-      if (found !== undefined) return found;
+    for (const holder of [root.json, schemas]) {
+      const ids = this.#idsIn(holder);
+      const json = ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
+      if (json !== undefined) return { json, root: holder === root.json ? root : { json, where } };
     }
-    return undefined;
+    const shown = JSON.stringify(shortened($ref));
+    const leads = $ref.startsWith('#')
+      ? 'leads nowhere in the document'
+      : 'leads out of the document: only references within it (#/...) are followed';
+    this.#refuse(
+      { ...at, root },
+      this.#isDocument
+        ? `the $ref ${shown} ${leads}`
+        : `its JSON Schema refers to ${shown}, which it does not have`,
+    );
   }
 
   /** The schemas with a name in `root`: those with an `$id` or an anchor, and those in `$defs`. The first of a name counts. */
@@ -539,7 +595,9 @@ class JsonSchemaReader {
   }
 }
 
-const top: Place = { path: '', depth: 0, isInNot: false, types: undefined, isSplit: false };
+function topOf(root: Root): Place {
+  return { root, path: '', depth: 0, isInNot: false, types: undefined, isSplit: false };
+}
 
 /** The place of a schema of a part of the value. */
 function within(at: Place, step: string): Place {
@@ -656,8 +714,19 @@ function givenName($ref: string): string | undefined {
   return ['$defs', 'definitions', 'schemas'].includes(holder ?? '') ? name : undefined;
 }
 
+/** A name for what another reference leads to. `schema`, `items` and numbers say little: then the one before it too. */
+function placeName($ref: string): string | undefined {
+  const [last, before] = segmentsOf($ref).reverse();
+  return last !== undefined && /^(?:schema|items|\d*)$/.test(last) ? `${before} ${last}` : last;
+}
+
+/** A reference in a message. */
+function shortened($ref: string): string {
+  return $ref.length > 80 ? `${$ref.slice(0, 80)}…` : $ref;
+}
+
 /** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
-function follow(root: unknown, $ref: string): unknown {
+export function followPointer(root: unknown, $ref: string): unknown {
   let value = root;
   for (const segment of segmentsOf($ref)) {
     if (typeof value !== 'object' || value === null) return undefined;

@@ -1,7 +1,8 @@
+import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
-import { forEachPart, type Notes, type RefNode, type SchemaNode } from './model.ts';
+import { anything, forEachPart, type Notes, type RefNode, type SchemaNode } from './model.ts';
 import { unicodeFault } from './unicode-pattern.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
@@ -191,14 +192,20 @@ export const endless =
 /** Names that were made up by counting: TypeBox counts all recursive types of the thread. */
 const madeUp = /^T\d+$/;
 
-/** The names of the types of one schema. */
+/** The names of the types of one schema, or of one document. */
 export class Names {
+  readonly #isDocument: boolean;
   readonly #nodes = new Map<string, SchemaNode>();
   readonly #shown = new Map<string, string>();
   #count = 0;
 
+  constructor(isDocument = false) {
+    this.#isDocument = isDocument;
+  }
+
   /** The name as documents show it: replicas that have made other types before give the same. */
   shown(name: string): string {
+    if (this.#isDocument) return name;
     let shown = this.#shown.get(name);
     if (shown === undefined) {
       shown = madeUp.test(name) ? `T${this.#count++}` : name;
@@ -216,10 +223,10 @@ export class Names {
   /**
    * Leads every reference to its node.
    *
-   * @param refuse is given what a reference lacks: a node of its name, or a node that is no reference
+   * @param refuse is given what a schema lacks: a node of a reference's name, or a node that is no reference. In a document a
+   *   type that holds itself without a step into the value is one of any value
    */
-  link(root: SchemaNode, refuse: (fault: string) => never): void {
-    const refs: RefNode[] = [];
+  link(roots: readonly SchemaNode[], refuse: (fault: string) => never): void {
     const visit = (node: SchemaNode): void => {
       if (node.kind !== 'ref') {
         forEachPart(node, visit);
@@ -230,17 +237,47 @@ export class Names {
           `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify(node.to)}`,
         );
       node.target = this.#nodes.get(node.to) ?? leadsNowhere();
-      refs.push(node);
     };
-    for (const node of [root, ...this.#nodes.values()]) visit(node);
-    for (const ref of refs) {
-      const passed = new Set<SchemaNode>();
-      for (let node: SchemaNode = ref; node.kind === 'ref'; node = node.target) {
-        if (passed.has(node)) refuse(endless);
-        passed.add(node);
-      }
+    for (const node of [...roots, ...this.#nodes.values()]) visit(node);
+    const endlessOnes = endlessTypes([...this.#nodes.values()]);
+    if (endlessOnes.size > 0 && !this.#isDocument) refuse(endless);
+    for (const node of endlessOnes) {
+      for (const ref of refsInPlace(node)) if (endlessOnes.has(ref.target)) ref.target = anything;
     }
   }
+}
+
+/** The references that stand for the value of a node itself. */
+function refsInPlace(node: SchemaNode, refs: RefNode[] = []): readonly RefNode[] {
+  if (node.kind === 'ref') refs.push(node);
+  else
+    forEachPart(node, (part, step) => {
+      if (step === '') refsInPlace(part, refs);
+    });
+  return refs;
+}
+
+/**
+ * The types that lead to themselves without a step into the value, directly or through others, and those that lead to such a
+ * type. Types that lead to nothing are taken out, then those that led only to them, and so on: the rest has no end.
+ */
+function endlessTypes(types: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
+  const users = new Map<SchemaNode, SchemaNode[]>();
+  const open = new Map<SchemaNode, number>();
+  for (const type of types) {
+    const targets = new Set(refsInPlace(type).map(({ target }) => target));
+    open.set(type, targets.size);
+    for (const target of targets) cached(users, target, () => []).push(type);
+  }
+  const ready = types.filter((type) => open.get(type) === 0);
+  for (const type of ready) {
+    for (const user of users.get(type) ?? []) {
+      const left = (open.get(user) ?? 0) - 1;
+      open.set(user, left);
+      if (left === 0) ready.push(user);
+    }
+  }
+  return new Set(types.filter((type) => open.get(type) !== 0));
 }
 
 function withoutUndefined(members: Readonly<Record<string, unknown>>): Notes {

@@ -151,7 +151,7 @@ class Reader {
   }
 
   link(root: SchemaNode): void {
-    this.#names.link(root, (fault) => this.refuse(top, fault));
+    this.#names.link([root], (fault) => this.refuse(top, fault));
   }
 
   part(schema: unknown, at: Place): SchemaNode {

@@ -726,7 +726,7 @@ function shortened($ref: string): string {
 }
 
 /** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
-export function followPointer(root: unknown, $ref: string): unknown {
+function followPointer(root: unknown, $ref: string): unknown {
   let value = root;
   for (const segment of segmentsOf($ref)) {
     if (typeof value !== 'object' || value === null) return undefined;

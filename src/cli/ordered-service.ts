@@ -116,7 +116,7 @@ async function canSharePort({ transport, host }: Config): Promise<boolean> {
 }
 
 /** Events at level info that say the same of each process. */
-const startEvents = new Set<unknown>(['returns-missing', 'transport']);
+const startEvents = new Set<unknown>(['returns-missing', 'pattern-limits', 'transport']);
 
 /** Drops the notes about the start and about the modules: the first process of the service has logged them. */
 function withoutStartNotes(log: Log): Log {

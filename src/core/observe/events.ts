@@ -13,6 +13,7 @@ export const logEvents = {
   'synchronous-inline': 'log',
   'no-procedures': 'log',
   'returns-missing': 'log',
+  'pattern-limits': 'log',
   'group-unused': 'log',
   'mcp-sign-in': 'log',
   'mcp-tools': 'log',

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { FormatRegistry } from '@sinclair/typebox';
 import { isBase64 } from './bytes.ts';
-import { expressionOf } from './unicode-pattern.ts';
+import { expressionOf } from './pattern-syntax.ts';
 
 /** In no expression do two repeats without a limit stand beside each other, so every check takes linear time. */
 const expressions = {

@@ -4,6 +4,8 @@ import { UniqueNames } from '../base/unique-names.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import { anything, type Member, type NamePattern, type SchemaNode } from './model.ts';
+import { expressionOf, unicodeFault, unicodePattern } from './pattern-syntax.ts';
+import { patternFault } from './patterns.ts';
 import { shownSegment } from './pointer.ts';
 import {
   conjunction,
@@ -20,7 +22,6 @@ import {
   refuseAt,
 } from './reading.ts';
 import { listOf } from './schema-tree.ts';
-import { expressionOf, unicodeFault, unicodePattern } from './unicode-pattern.ts';
 
 export interface JsonSchemaOptions {
   /**
@@ -376,15 +377,18 @@ class JsonSchemaReader {
       return { kind: 'bytes', maxBytes, reads };
     }
     if (this.#isDocument) return { kind: 'string' };
-    // A format that is known here says what the pattern beside it says. Others are left out: only their library knows them.
-    if (typeof format === 'string' && FormatRegistry.Has(format))
-      return { kind: 'string', reads: ['pattern'] };
     // What zod gives for endsWith begins so. It says nothing, and a search for it takes time with the square of the length.
     const searched =
       typeof pattern === 'string' ? unicodePattern(pattern).replace(/^\.\*/, '') : undefined;
+    const isKnown = typeof format === 'string' && FormatRegistry.Has(format);
+    // A known format says what its library's pattern says. A pattern of the author's, which the library runs too, may be at fault.
+    if (isKnown && (searched === undefined || patternFault(searched) === undefined))
+      return { kind: 'string', reads: ['pattern'] };
+    // Other formats are left out: only their library knows them.
+    const reads = isKnown ? [] : ['format'];
     return searched === undefined || searched === pattern
-      ? { kind: 'string', reads: ['format'] }
-      : { kind: 'string', pattern: searched, reads: ['format', 'pattern'] };
+      ? { kind: 'string', reads }
+      : { kind: 'string', pattern: searched, reads: [...reads, 'pattern'] };
   }
 
   #array(given: Given, at: Place): Draft {
@@ -458,12 +462,13 @@ class JsonSchemaReader {
   #patterns(given: unknown, at: Place) {
     const patterns: NamePattern[] = [];
     let areAllRead = true;
-    for (const [pattern, schema] of Object.entries(isObject(given) ? given : {})) {
+    for (const [source, schema] of Object.entries(isObject(given) ? given : {})) {
+      const pattern = this.#isDocument ? source : unicodePattern(source);
       const names = expressionOf(pattern);
       if (names !== undefined)
         patterns.push({ pattern, names, node: this.#part(schema, within(at, '/*')) });
-      else if (this.#isStrict) this.#refuse(at, unicodeFault(pattern) ?? pattern);
-      else areAllRead = false;
+      else if (this.#isDocument) areAllRead = false;
+      else this.#refuse(at, `patternProperties: ${unicodeFault(pattern)}`);
     }
     return { patterns, areAllRead };
   }

@@ -79,7 +79,7 @@ function sizeOf(value: unknown): number {
   return Array.isArray(value) ? value.length : Object.keys(value as object).length;
 }
 
-function codePointsIn(text: string): number {
+export function codePointsIn(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length; at++) {
     const isPair =

@@ -51,7 +51,9 @@ export interface StringNode extends Common {
   readonly kind: 'string';
   /** In code points. */
   readonly minLength?: number;
-  readonly maxLength?: number;
+  /** Registration sets it if the author has not, and the pattern needs it. */
+  maxLength?: number;
+  isLimitedByPattern?: true;
   readonly pattern?: string;
   readonly format?: string;
 }

@@ -1,4 +1,5 @@
-import { anyUnit, type PatternNode, type Range } from './pattern-syntax.ts';
+import type { AST } from '@eslint-community/regexpp';
+import { anyPoint, type Range, rangesOf } from './pattern-syntax.ts';
 
 /** In how many ways a place can be reached, by place. */
 type Ways = Map<number, number>;
@@ -49,6 +50,9 @@ export interface Automaton {
 const maxPlaces = 4000;
 const maxWays = 200_000;
 
+/** Deeper groups are not read, for they are built by recursion. */
+const maxDepth = 200;
+
 /** Limits numbers that double with each part of a pattern. */
 const most = 1e9;
 
@@ -57,10 +61,10 @@ const most = 1e9;
  * @throws RangeError if the pattern is too large with its repeats written out
  */
 export function automatonOf(
-  root: PatternNode,
+  pattern: AST.Pattern,
   { isCountless }: { readonly isCountless: boolean },
 ): Automaton {
-  return new Builder(isCountless).automaton(root);
+  return new Builder(isCountless).automaton(pattern);
 }
 
 /** How the inside of a group differs from the pattern as it is written. */
@@ -73,17 +77,20 @@ interface Mode {
 class Builder {
   readonly #isCountless: boolean;
   readonly #places: Place[] = [];
-  readonly #referred = new Set<PatternNode>();
+  readonly #referred = new Set<AST.CapturingGroup>();
+  #hasFlags = false;
   #looksBehind = false;
   #ways = 0;
   #built = 0;
+  #depth = 0;
 
   constructor(isCountless: boolean) {
     this.#isCountless = isCountless;
   }
 
-  automaton(root: PatternNode): Automaton {
-    const whole = this.#build(root, { isLoose: false, isReversed: false });
+  automaton({ alternatives, raw }: AST.Pattern): Automaton {
+    this.#hasFlags = /\(\?[a-z-]+:/.test(raw);
+    const whole = this.#choice(alternatives, { isLoose: false, isReversed: false });
     this.#endWith(whole);
     for (const place of this.#places) place.cost += repeated(place.next);
     for (const at of whole.sure) this.#placeAt(at).isSure = true;
@@ -94,40 +101,55 @@ class Builder {
     return { places: this.#places, start, later, looksBehind: this.#looksBehind };
   }
 
-  #build(node: PatternNode, mode: Mode): Fragment {
+  #choice(alternatives: readonly AST.Alternative[], mode: Mode): Fragment {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw new RangeError('its groups nest too deep');
+    const parts = alternatives.map(({ elements }) => this.#sequence(elements, mode));
+    this.#depth -= 1;
+    return parts.reduce(either, none());
+  }
+
+  #sequence(elements: readonly AST.Element[], mode: Mode): Fragment {
+    const parts = mode.isReversed ? elements.toReversed() : elements;
+    return parts
+      .map((part) => this.#build(part, mode))
+      .reduceRight((rest, part) => this.#join(part, rest), nothing());
+  }
+
+  #build(part: AST.Element, mode: Mode): Fragment {
     this.#built += 1;
     if (this.#built > maxPlaces) throw tooLarge();
-    switch (node.kind) {
-      case 'characters':
-        return this.#characters(mode.isLoose ? anyUnit : node.ranges, mode);
-      case 'sequence': {
-        const parts = mode.isReversed ? [...node.parts].reverse() : node.parts;
-        return parts
-          .map((part) => this.#build(part, mode))
-          .reduceRight((rest, part) => this.#join(part, rest), nothing());
-      }
-      case 'choice':
-        return node.parts.map((part) => this.#build(part, mode)).reduce(either, none());
-      case 'repeat':
-        return this.#repeat(node.body, node.least, node.most, mode);
-      case 'look':
-        // Looking behind takes as many steps as looking ahead at a text of any characters, its parts in reverse.
-        this.#looksBehind ||= node.isBehind;
-        return this.#look(
-          this.#build(node.body, {
-            isLoose: node.isBehind || mode.isLoose,
-            isReversed: node.isBehind,
-          }),
+    switch (part.type) {
+      case 'Group':
+        // Flags of its own, as in `(?i:a)`, change what its characters match.
+        return this.#choice(
+          part.alternatives,
+          part.modifiers === null ? mode : { ...mode, isLoose: true },
         );
-      case 'flags':
-        return this.#build(node.body, { ...mode, isLoose: true });
-      case 'reference':
-        return this.#reference(node.groups, mode);
-      case 'start':
-        return mode.isLoose ? condition() : { ...nothing(), later: none().later };
-      case 'condition':
-        return condition();
+      case 'CapturingGroup':
+        return this.#choice(part.alternatives, mode);
+      case 'Quantifier':
+        return this.#repeat(part, mode);
+      case 'Backreference':
+        return this.#reference(part, mode);
+      case 'Assertion':
+        return this.#assertion(part, mode);
+      case 'ExpressionCharacterClass':
+        throw new Error('only the flag v has such classes');
+      default:
+        return this.#characters(mode.isLoose ? anyPoint : rangesOf(part), mode);
     }
+  }
+
+  #assertion(part: AST.Assertion, mode: Mode): Fragment {
+    if (part.kind === 'start')
+      return mode.isLoose ? condition() : { ...nothing(), later: none().later };
+    if (part.kind !== 'lookahead' && part.kind !== 'lookbehind') return condition();
+    // Looking behind takes as many steps as looking ahead at a text of any characters, its parts in reverse.
+    const isBehind = part.kind === 'lookbehind';
+    this.#looksBehind ||= isBehind;
+    const isLoose = isBehind || mode.isLoose;
+    return this.#look(this.#choice(part.alternatives, { isLoose, isReversed: isBehind }));
   }
 
   #characters(ranges: readonly Range[], mode: Mode): Fragment {
@@ -169,9 +191,9 @@ class Builder {
     }
   }
 
-  #repeat(body: PatternNode, least: number, top: number, mode: Mode): Fragment {
+  #repeat({ element, min: least, max: top }: AST.Quantifier, mode: Mode): Fragment {
     if (top === 0) return nothing();
-    const one = this.#build(body, mode);
+    const one = this.#build(element, mode);
     if (top === Infinity && least <= 1) return this.#endless(one, least);
     const canCollapse = this.#isCountless && top > 1;
     // Without characters, each count is a way of its own: only those written out show how many there are.
@@ -184,7 +206,7 @@ class Builder {
     // From the last one, which may be repeated, to the first.
     let rest = isEndless ? this.#endless(one, 1) : least === top ? one : optional(one);
     for (let left = count - 1; left > 0; left -= 1) {
-      const joined = this.#join(this.#build(body, mode), rest);
+      const joined = this.#join(this.#build(element, mode), rest);
       rest = left > least ? optional(joined) : joined;
     }
     return rest;
@@ -213,12 +235,15 @@ class Builder {
   }
 
   /** A reference as a copy of its group, or as nothing: the group may have matched nothing yet. */
-  #reference(groups: readonly PatternNode[], mode: Mode): Fragment {
+  #reference({ resolved }: AST.Backreference, mode: Mode): Fragment {
+    const groups = Array.isArray(resolved) ? resolved : [resolved];
     const copies = groups.map((group) => {
       // A reference in its own group may repeat what it repeated before.
-      if (this.#referred.has(group)) return this.#endless(this.#characters(anyUnit, mode), 0);
+      if (this.#referred.has(group)) return this.#endless(this.#characters(anyPoint, mode), 0);
       this.#referred.add(group);
-      const copy = this.#build(group, mode);
+      // Flags that the reference does not have may stand around the group.
+      const isLoose = mode.isLoose || this.#hasFlags;
+      const copy = this.#choice(group.alternatives, { ...mode, isLoose });
       this.#referred.delete(group);
       return copy;
     });

@@ -1,7 +1,6 @@
 import { cached } from '../base/cached.ts';
-import { messageOf } from '../base/message-of.ts';
 import { type Automaton, automatonOf, type Place } from './pattern-automaton.ts';
-import { lastUnit, type PatternNode, parsePattern, type Range } from './pattern-syntax.ts';
+import { lastPoint, parsePattern, type Range } from './pattern-syntax.ts';
 
 /**
  * Steps that a string may take for each of its bytes in JSON, on average. V8 takes 1 to 4 ns for a step: a call of 256
@@ -20,21 +19,19 @@ const maxWork = 1_000_000;
 const shortest = 32;
 
 /** What is wrong with a pattern, or the length up to which no string takes more steps than it may. */
-type Analysis = string | { readonly longest: number; readonly isBoundedByAnchor: boolean };
+export type PatternAnalysis =
+  | string
+  | { readonly longest: number; readonly isBoundedByAnchor: boolean };
 
-const analyses = new Map<string, Analysis>();
-let trusted = false;
+/** What is known of patterns, by their text. A thread may be given what another one knows. */
+export const patternAnalyses = new Map<string, PatternAnalysis>();
 
-/**
- * Turns the check off in this thread. Workers call it: the main thread has checked the same schemas (their equal
- * fingerprints prove it), and the check would delay their start.
- */
-export function trustPatterns(): void {
-  trusted = true;
+function analysisOf(pattern: string): PatternAnalysis {
+  return cached(patternAnalyses, pattern, () => analyse(pattern));
 }
 
 /**
- * Why a string of up to `maxLength` characters must not be matched against `pattern`; undefined: it may. The author of
+ * Why a string of up to `maxLength` characters must not be matched against a valid `pattern`; undefined: it may. The author of
  * the schema wrote the pattern, but a stranger chooses the string: backtracking must stay bounded.
  *
  * @param maxLength `unlimited`: the length can't be checked before the pattern
@@ -43,38 +40,61 @@ export function patternFault(
   pattern: string,
   maxLength: number | 'unlimited' = Infinity,
 ): string | undefined {
-  if (trusted) return undefined;
-  const analysis = cached(analyses, pattern, () => analyse(pattern));
+  const analysis = analysisOf(pattern);
   if (typeof analysis === 'string') return analysis;
   const { longest, isBoundedByAnchor } = analysis;
   if ((maxLength === 'unlimited' ? Infinity : maxLength) <= longest) return undefined;
   const remedies = ['rewrite it without nested or overlapping repeats'];
   if (isBoundedByAnchor) remedies.unshift('anchor it with ^');
+  const format = similarFormat(pattern);
+  if (format !== undefined) remedies.push(`declare the format ${JSON.stringify(format)} instead`);
   if (maxLength !== 'unlimited' && longest >= shortest)
     remedies.push(`give the string a maxLength of at most ${longest}`);
   return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
 }
 
-function analyse(pattern: string): Analysis {
+/**
+ * The `maxLength` that a string needs so that its pattern takes linear time; undefined: the pattern needs none, or none that is
+ * of use helps.
+ */
+export function lengthNeededBy(pattern: string): number | undefined {
+  const analysis = analysisOf(pattern);
+  if (typeof analysis === 'string') return undefined;
+  return analysis.longest >= shortest && analysis.longest < Infinity ? analysis.longest : undefined;
+}
+
+/** What shows the strings that a pattern is meant for. Its classes are written as `x`. */
+const signs: readonly (readonly [format: string, sign: RegExp])[] = [
+  ['email', /@/],
+  ['uri', /:(?:\\?\/){2}/],
+  ['uuid', /\{8\}.*\{4\}.*\{12\}/],
+  ['date-time', /\{4\}-.*\{2\}-.*\{2\}.*T/],
+  ['date', /\{4\}-.*\{2\}-.*\{2\}/],
+  ['ipv4', /25x/],
+];
+
+function similarFormat(pattern: string): string | undefined {
+  const text = pattern.replace(/\[(?:\\.|[^\]\\])*\]/gs, 'x');
+  return signs.find(([, sign]) => sign.test(text))?.[0];
+}
+
+function analyse(pattern: string): PatternAnalysis {
   try {
-    new RegExp(pattern);
-  } catch (error) {
-    return `is no regular expression: ${messageOf(error)}`;
-  }
-  try {
-    const tree = parsePattern(pattern);
-    const longest = longestOf(tree);
-    const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
-    const isBoundedByAnchor = longest < Infinity && longestOf(anchored) === Infinity;
+    const longest = longestOf(pattern);
+    const isBoundedByAnchor = longest < Infinity && longestOf(`^(?:${pattern})`) === Infinity;
     return { longest, isBoundedByAnchor };
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof RangeError || error instanceof SyntaxError)) throw error;
     return `could not be shown to be free of catastrophic backtracking (${error.message}); simplify it, or set a format of your own with FormatRegistry`;
   }
 }
 
-/** @throws RangeError if the pattern is too large to tell */
-function longestOf(tree: PatternNode): number {
+/**
+ * @throws RangeError if the pattern is too large to tell
+ * @throws SyntaxError if only this Node knows its syntax
+ */
+function longestOf(pattern: string): number {
+  const tree = parsePattern(pattern);
   const longest = longestBounded(automatonOf(tree, { isCountless: true }));
   if (longest === Infinity) return longest;
   try {
@@ -218,15 +238,16 @@ interface Alphabet {
   readonly kindCount: number;
 }
 
+/** @throws RangeError if the pattern tells too many characters apart */
 function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
-  const ids = new Map<string, number>();
+  const ids = new Map<readonly Range[], number>();
   const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
-  const mark = (unit: number, id: number, change: number): void => {
-    const here = cached(edges, unit, () => new Map<number, number>());
+  const mark = (point: number, id: number, change: number): void => {
+    const here = cached(edges, point, () => new Map<number, number>());
     here.set(id, (here.get(id) ?? 0) + change);
   };
   const sets = classes.map((ranges) =>
-    cached(ids, ranges.join(';'), () => {
+    cached(ids, ranges, () => {
       const id = ids.size;
       for (const [from, to] of ranges) {
         mark(from, id, 1);
@@ -238,16 +259,19 @@ function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
   const kindsOfSet = new Map<number, number[]>();
   const known = new Set<string>();
   const open = new Map<number, number>();
-  for (const unit of [...edges.keys()].sort((a, b) => a - b)) {
-    for (const [id, change] of edges.get(unit) ?? []) {
+  let work = 0;
+  for (const point of [...edges.keys()].sort((a, b) => a - b)) {
+    for (const [id, change] of edges.get(point) ?? []) {
       const count = (open.get(id) ?? 0) + change;
       if (count === 0) open.delete(id);
       else open.set(id, count);
     }
+    work += open.size;
+    if (work > maxWork) throw new RangeError('it tells too many characters apart');
     const here = [...open.keys()].sort((a, b) => a - b);
     const text = here.join();
-    if (unit > lastUnit || known.has(text)) continue;
-    for (const id of here) kindsOfSet.set(id, [...(kindsOfSet.get(id) ?? []), known.size]);
+    if (point > lastPoint || known.has(text)) continue;
+    for (const id of here) cached(kindsOfSet, id, () => []).push(known.size);
     known.add(text);
   }
   return { kinds: sets.map((id) => kindsOfSet.get(id) ?? []), kindCount: known.size };

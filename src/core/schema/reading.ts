@@ -3,7 +3,7 @@ import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
 import { anything, forEachPart, type Notes, type RefNode, type SchemaNode } from './model.ts';
-import { unicodeFault } from './unicode-pattern.ts';
+import { unicodeFault } from './pattern-syntax.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
 export const maxParts = 10_000;

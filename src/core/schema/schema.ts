@@ -15,6 +15,7 @@ import { expectedText, explain, type ParamIssue, receivedType } from './explain.
 import { assertCheckable } from './faults.ts';
 import { compileDefaults } from './fill.ts';
 import { type ObjectNode, type SchemaNode, someWithin } from './model.ts';
+import { lengthGuard } from './pattern-limits.ts';
 import { compileProjection, type ResultRules } from './project.ts';
 import { isOrdered, sideOf, standardValidator } from './standard.ts';
 import { kindOf, readTypeBox } from './typebox.ts';
@@ -77,14 +78,14 @@ function compileStandard(
   const schema = sideOf(declared, 'input', place);
   if (schema.kind !== 'object')
     throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
-  assertCheckable(schema, place, 'library');
+  assertCheckable(schema, place);
   if (placement === undefined && branchesWithin(schema)) {
     throw new RegistrationError(
       `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,
     );
   }
   const checks = createChecks(schema, place);
-  const validate = standardValidator(declared, schema, checks);
+  const validate = standardValidator(declared, schema, checks, lengthGuard(schema, place));
   const ordered = isOrdered(declared);
   return { params: schema, hasOrder: ordered, bindParams: binder(schema, validate, ordered) };
 }

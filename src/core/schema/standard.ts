@@ -81,16 +81,20 @@ const maxLevels = 32;
 /**
  * Validates named params with the schema's own library. It runs as the handler does: what it throws is a fault.
  *
+ * @param guard refuses strings that are too long for their patterns
  * @throws RpcError -32602 with ParamIssue[] as its data
  */
 export function standardValidator(
   standard: StandardSchema,
   schema: ObjectNode,
   checks: Checks,
+  guard: ((params: object) => boolean) | undefined,
 ): (params: object) => Record<string, unknown> {
   const { validate } = standard['~standard'];
   const vendor = vendorOf(standard);
   return (params) => {
+    if (guard?.(params) === false)
+      throw standardError(ErrorCode.InvalidParams, explain(schema, params, checks));
     const result: unknown = validate.call(standard['~standard'], params);
     if (isThenable(result)) {
       // Nobody waits for it: a rejection must not be one that nobody handles.

@@ -10,6 +10,7 @@ import {
 } from '@sinclair/typebox';
 import { registerFormats } from './formats.ts';
 import type { Member, NamePattern, SchemaNode } from './model.ts';
+import { expressionOf, unicodeFault } from './pattern-syntax.ts';
 import { escapePointer } from './pointer.ts';
 import {
   conjunction,
@@ -23,7 +24,6 @@ import {
   refuseAt,
 } from './reading.ts';
 import { bytesKind } from './type.ts';
-import { expressionOf, unicodeFault } from './unicode-pattern.ts';
 
 /** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
@@ -219,7 +219,7 @@ class Reader {
       if (pattern === PatternStringExact && members.length === 0) rest = node;
       else {
         const names = expressionOf(pattern);
-        if (names === undefined) this.refuse(at, unicodeFault(pattern) ?? pattern);
+        if (names === undefined) this.refuse(at, `patternProperties: ${unicodeFault(pattern)}`);
         patterns.push({ pattern, names, node });
       }
     }

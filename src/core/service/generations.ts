@@ -12,10 +12,11 @@ import {
   sourcesOf,
   tableOf,
 } from '../procedures/router.ts';
+import { limitedStrings } from '../schema/pattern-limits.ts';
 import { ChangedFileError } from '../workers/worker.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
 import { Generation, GenerationLoad, type OnOutdated } from './generation.ts';
-import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';
+import { assertRunsInline, limitsOfPatterns, undeclaredResults, usedGroups } from './servable.ts';
 
 /**
  * The generations of a service's modules: the one that takes new requests, and older ones that still finish theirs. A
@@ -34,8 +35,8 @@ export class Generations {
   /** Loads that were given up and have not ended yet. */
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
-  /** What was said last of procedures without `returns`. */
-  #undeclared: string | undefined;
+  /** What was said last at a start or a reload, by event. */
+  readonly #told = new Map<StartNote, string | undefined>();
 
   constructor(source: Pick<DispatcherOptions, 'modules' | 'router'>, context: ServiceContext) {
     this.#modules = source.modules;
@@ -294,20 +295,37 @@ export class Generations {
     this.#current = loaded;
     attempt.load = undefined;
     this.#context.broadcasts.keepOnly(loaded.broadcastNames ?? []);
-    this.#tellOfUndeclared();
+    this.#tellOfSchemas();
   }
 
-  /** Names the procedures whose results are sent as they are: once, and again if a reload has changed which. */
-  #tellOfUndeclared(): void {
-    const names = [...tableOf(this.router).values()]
+  /** Names the procedures whose results are sent as they are, and the strings that their patterns limit. */
+  #tellOfSchemas(): void {
+    const procedures = [...tableOf(this.router).values()];
+    const names = procedures
       .filter(({ stream, result }) => (stream === undefined ? result : stream.value) === undefined)
       .map(({ name }) => name);
-    const told = undeclaredResults(names);
-    if (told !== undefined && told !== this.#undeclared)
-      this.#context.log.info({ event: 'returns-missing', procedures: names.length }, told);
-    this.#undeclared = told;
+    this.#tell('returns-missing', { procedures: names.length }, undeclaredResults(names));
+    const strings = procedures.flatMap(({ name, params, returns, stream }) => [
+      ...limitedStrings(params, `${name} params`),
+      ...limitedStrings(returns, `${name} returns`),
+      ...limitedStrings(stream?.yields, `${name} yields`),
+    ]);
+    this.#tell('pattern-limits', { strings: strings.length }, limitsOfPatterns(strings));
+  }
+
+  /** Logs a line once, and again if a reload has changed it. */
+  #tell(
+    event: StartNote,
+    counts: Readonly<Record<string, number>>,
+    line: string | undefined,
+  ): void {
+    if (line !== undefined && line !== this.#told.get(event))
+      this.#context.log.info({ event, ...counts }, line);
+    this.#told.set(event, line);
   }
 }
+
+type StartNote = 'returns-missing' | 'pattern-limits';
 
 /** A start or a reload that is in progress: it ends when the modules serve, when a load fails, or when it is given up. */
 interface Attempt {

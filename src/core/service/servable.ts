@@ -103,7 +103,7 @@ export function usedGroups(router: AnyRouter, configured: readonly string[], log
   return [...used];
 }
 
-/** Most procedures that are named, and most characters of each name: names of a document may be of any length. */
+/** Most names in a line, and most characters of each: those of a document may be of any length. */
 const mostNames = 5;
 const longestName = 60;
 
@@ -116,9 +116,22 @@ const longestName = 60;
 export function undeclaredResults(names: readonly string[]): string | undefined {
   const own = names.filter((name) => !name.startsWith('rpc.')).sort();
   if (own.length === 0) return undefined;
-  const shown = own.slice(0, mostNames).map((name) => name.slice(0, longestName));
-  const list = [...shown, ...(own.length > mostNames ? ['...'] : [])].join(', ');
+  const list = shownNames(own);
   return own.length === 1
     ? `1 procedure has no \`returns\`: its result is neither projected nor checked: ${list}`
     : `${own.length} procedures have no \`returns\`: their results are neither projected nor checked: ${list}`;
+}
+
+/** One line that names strings which their patterns limit; undefined if there is none. */
+export function limitsOfPatterns(strings: readonly string[]): string | undefined {
+  if (strings.length === 0) return undefined;
+  const list = shownNames(strings.toSorted());
+  return strings.length === 1
+    ? `1 string has no maxLength and a pattern that takes more than linear time, so it got one: ${list}`
+    : `${strings.length} strings have no maxLength and patterns that take more than linear time, so they got one: ${list}`;
+}
+
+function shownNames(names: readonly string[]): string {
+  const shown = names.slice(0, mostNames).map((name) => name.slice(0, longestName));
+  return [...shown, ...(names.length > mostNames ? ['...'] : [])].join(', ');
 }

@@ -6,6 +6,7 @@ import { messageOf } from '../base/message-of.ts';
 import { ownFile } from '../base/package-files.ts';
 import { threadNameOf } from '../base/place.ts';
 import { isDoneWithin } from '../base/timer.ts';
+import { patternAnalyses } from '../schema/patterns.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
 import { Outbox, parseMessage, type ReplicaTask, wake } from './wire/messages.ts';
@@ -88,6 +89,7 @@ export class WorkerThreads {
       aheadMs,
       options,
       threadName: threadNameOf(group, seat),
+      patterns: patternAnalyses,
     };
     const drain = (limit?: number): boolean => {
       const hasMore = outbox.drain(worker.onResult, limit);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /** A pattern that was generated: its text, and how a backtracking matcher goes through it. */
 export type Part =
-  | { readonly kind: 'one'; readonly text: string; readonly units: ReadonlySet<string> }
+  | { readonly kind: 'one'; readonly text: string; readonly points: ReadonlySet<string> }
   | { readonly kind: 'sequence'; readonly parts: readonly Part[] }
   | { readonly kind: 'choice'; readonly parts: readonly Part[] }
   | {
@@ -22,17 +22,21 @@ export type Part =
   | { readonly kind: 'again' }
   | { readonly kind: 'start' | 'end' | 'boundary' };
 
-export const alphabet = ['a', 'b', '-'];
+/** Characters of one and of two units, and half of a pair. */
+export const alphabet = ['a', 'b', '-', '😀', '\ud83d'];
 
 const ones = [
   ['a', 'a'],
   ['b', 'b'],
   ['-', '-'],
-  ['.', 'ab-'],
+  ['😀', '😀'],
+  ['.', 'ab-😀\ud83d'],
   ['\\w', 'ab'],
-  ['[^b]', 'a-'],
+  ['[^b]', 'a-😀\ud83d'],
   ['[a-b]', 'ab'],
-].map(([text = '', units = '']): Part => ({ kind: 'one', text, units: new Set(units) }));
+  ['\\p{L}', 'ab'],
+  ['[\\ud83d]', '\ud83d'],
+].map(([text = '', points = '']): Part => ({ kind: 'one', text, points: new Set(points) }));
 
 const counts = fc.constantFrom<readonly [number, number]>(
   [0, Number.POSITIVE_INFINITY],
@@ -112,8 +116,9 @@ export const patterns: fc.Arbitrary<Part> = fc
     ),
   );
 
-/** The text of a pattern. Only its first group captures. */
+/** The text of a pattern. Only its first group captures. Without one there is nothing to refer to. */
 export function textOf(root: Part): string {
+  const hasReference = firstGroup(root) !== undefined;
   let hasGroup = false;
   const inner = (part: Part): string => {
     switch (part.kind) {
@@ -138,7 +143,7 @@ export function textOf(root: Part): string {
         return `${opening}${inner(part.body)})`;
       }
       case 'again':
-        return '\\1';
+        return hasReference ? '\\1' : '(?!)';
       case 'start':
         return '^';
       case 'end':
@@ -150,8 +155,11 @@ export function textOf(root: Part): string {
   return inner(root);
 }
 
+/** Characters, which are code points. */
+type Text = readonly string[];
+
 interface Capture {
-  text: string | undefined;
+  text: Text | undefined;
 }
 
 /** The specification's matcher (ECMA-262, 22.2.2), which counts what it does. Groups: see `textOf`. */
@@ -169,7 +177,7 @@ export class Backtracker {
     this.#captures = firstGroup(root);
   }
 
-  search(text: string): boolean {
+  search(text: Text): boolean {
     for (let from = 0; from <= text.length; from += 1) {
       const capture: Capture = { text: undefined };
       if (this.#match(this.#root, text, from, 1, capture, () => true)) return true;
@@ -184,7 +192,7 @@ export class Backtracker {
 
   #match(
     part: Part,
-    text: string,
+    text: Text,
     at: number,
     direction: 1 | -1,
     capture: Capture,
@@ -192,8 +200,8 @@ export class Backtracker {
   ): boolean {
     switch (part.kind) {
       case 'one': {
-        const unit = text[direction === 1 ? at : at - 1];
-        if (unit === undefined || !part.units.has(unit)) return false;
+        const point = text[direction === 1 ? at : at - 1];
+        if (point === undefined || !part.points.has(point)) return false;
         this.#step();
         return next(at + direction);
       }
@@ -235,10 +243,10 @@ export class Backtracker {
         });
       }
       case 'again': {
-        if (this.#captures === undefined) return false; // `\1` without a group is a control character
-        const again = capture.text ?? '';
+        if (this.#captures === undefined) return false;
+        const again = capture.text ?? [];
         const from = direction === 1 ? at : at - again.length;
-        if (from < 0 || !text.startsWith(again, from)) return false;
+        if (from < 0 || again.some((point, index) => text[from + index] !== point)) return false;
         for (let read = 0; read < again.length; read += 1) this.#step();
         return next(at + direction * again.length);
       }
@@ -253,7 +261,7 @@ export class Backtracker {
 
   #repeat(
     part: Part & { kind: 'repeat' },
-    text: string,
+    text: Text,
     at: number,
     direction: 1 | -1,
     capture: Capture,
@@ -278,8 +286,8 @@ export class Backtracker {
   }
 }
 
-function isWord(unit: string | undefined): boolean {
-  return unit === 'a' || unit === 'b';
+function isWord(point: string | undefined): boolean {
+  return point === 'a' || point === 'b';
 }
 
 function partsOf(part: Part): readonly Part[] {

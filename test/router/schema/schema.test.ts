@@ -4,6 +4,7 @@ import { type TObject, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import {
+  getProcedureSchema,
   model,
   type ParamIssue,
   procedure,
@@ -511,11 +512,19 @@ describe('refused at registration', () => {
     );
     refusesSchema(inObject(Type.String({ pattern: '^(a+)+$', maxLength: 100 })), /backtracks/);
     refusesSchema(
-      inObject(Type.String({ pattern: '^a*a*$' })),
+      inObject(Type.String({ pattern: '^a*a*$', maxLength: 1_000_000 })),
       /backtracks: .*maxLength of at most 127/,
     );
-    refusesSchema(inObject(Type.String({ pattern: '^a*a*$', maxLength: 1_000_000 })), /backtracks/);
-    refusesSchema(inObject(Type.String({ pattern: '(' })), /is no regular expression/);
+    refusesSchema(inObject(Type.Not(Type.String({ pattern: '^a*a*$' }))), /backtracks/);
+    refusesSchema(inObject(Type.String({ pattern: '(' })), /the pattern "\(" is no regular expr/);
+    refusesSchema(
+      inObject(Type.String({ pattern: '\\-', enum: ['-'] })),
+      /\/s: the pattern ".*" is no regular expression .*; write "-"$/,
+    );
+    refusesSchema(
+      inObject(Type.Record(Type.String({ pattern: '^\\-' }), Type.Number())),
+      /\/s: patternProperties: the pattern ".*" is no regular expression .*; write "\^-"$/,
+    );
     refusesSchema(
       inObject(Type.Record(Type.String({ pattern: '^(b|b)*$' }), Type.Number())),
       /backtracks/,
@@ -538,6 +547,24 @@ describe('refused at registration', () => {
         () => null,
       ),
     );
+  });
+
+  test('take patterns of polynomial time with a maxLength of their own, which documents show', () => {
+    const text = (options: object) =>
+      Type.Object({ s: Type.String({ pattern: 'foo.*bar', ...options }) });
+    const limitOf = (schema: TObject): unknown =>
+      getProcedureSchema(procedure({ name: 'p', params: schema }, () => null)).parameters[0]!
+        .schema_.maxLength;
+    assert.equal(limitOf(text({})), 117);
+    assert.equal(limitOf(text({ maxLength: 20 })), 20);
+    assert.equal(limitOf(Type.Object({ s: Type.String({ pattern: '^foo' }) })), undefined);
+    const fits = `foo${'😀'.repeat(111)}bar`;
+    assert.deepEqual(bind(text({}), { s: fits }), { s: fits });
+    assert.match(issues(text({}), { s: `${fits}x` })[0]!.message, /at most 117$/);
+    assert.match(issues(text({}), { s: 'foo' })[0]!.message, /must match the pattern foo/);
+    const results = procedure({ name: 'p', returns: text({}) }, () => ({ s: fits }));
+    assert.equal(results.result!.mismatchOf({ s: fits }), undefined);
+    assert.match(results.result!.mismatchOf({ s: `${fits}x` })!, /at most 117/);
   });
 
   test('types that JSON has not, and transforms', () => {

@@ -299,10 +299,113 @@ describe('at registration', () => {
     refuses({ params: z.object({ a: z.string().regex(/^(a+)+$/) }) }, /backtracks/);
   });
 
-  test('a pattern counts without its maxLength, since libraries match strings that are too long', () => {
-    const text = z.string().max(100);
-    refuses({ params: z.object({ a: text.regex(/\s+$/) }) }, /or rewrite it without [a-z ]+$/);
-    assert.doesNotThrow(() => build(z.object({ a: text.regex(/^\S+$/) }), {}));
+  const mail = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+  const ofLength = (length: number): string => `${'a'.repeat(length - 5)}@b.cd`;
+
+  /** A schema that counts how often its library validates. */
+  const counted = ({ '~standard': own }: { readonly '~standard': object }) => {
+    const { validate } = own as { readonly validate: (value: unknown) => unknown };
+    const calls: unknown[] = [];
+    const counting = (value: unknown): unknown => {
+      calls.push(value);
+      return validate(value);
+    };
+    return { calls, schema: { '~standard': { ...own, validate: counting } } };
+  };
+
+  for (const [library, schema] of Object.entries({
+    zod: z.object({ mail: z.string().regex(mail) }),
+    valibot: toStandardJsonSchema(v.object({ mail: v.pipe(v.string(), v.regex(mail)) })),
+    arktype: type({ mail }),
+  })) {
+    test(`a string of ${library} is measured before its library matches a pattern of polynomial time`, () => {
+      const { calls, schema: own } = counted(schema);
+      const built = build(own);
+      const [published] = getProcedureSchema(built).parameters;
+      const most = (published!.schema_ as { maxLength: number }).maxLength;
+      assert.ok(most >= 64 && most < 300, `${most}`);
+      const longest = ofLength(most);
+      assert.deepEqual(built.bindParams({ mail: longest }), { mail: longest });
+      assert.equal(calls.length, 1);
+      const [issue] = issues(own, { mail: ofLength(most + 1) });
+      assert.equal(issue!.path, '/mail');
+      assert.match(issue!.message, new RegExp(`characters of at most ${most}$`));
+      assert.equal(calls.length, 1);
+      assert.equal(issues(own, { mail: 1 })[0]!.received, 'number');
+    });
+  }
+
+  test('a smaller max of its own counts, a larger one is refused', () => {
+    const text = z.string().regex(mail);
+    const small = counted(z.object({ mail: text.max(20) }));
+    assert.deepEqual(bind(small.schema, { mail: ofLength(20) }), { mail: ofLength(20) });
+    assert.match(issues(small.schema, { mail: ofLength(21) })[0]!.message, /at most 20$/);
+    assert.equal(small.calls.length, 1);
+    refuses({ params: z.object({ mail: text.max(5000) }) }, /at \/mail: .*maxLength of at most /);
+  });
+
+  test('strings are measured wherever the schema holds them, as code points', () => {
+    const text = z.string().regex(/foo.*bar/);
+    const Tree = z.object({
+      text: text.optional(),
+      get kids() {
+        return z.array(Tree).optional();
+      },
+    });
+    const schema = z.object({
+      list: z.array(text).optional(),
+      pair: z.tuple([z.number(), text]).optional(),
+      names: z.record(text, z.number()).optional(),
+      values: z.record(z.string(), text).optional(),
+      rest: z.object({ known: z.string() }).catchall(text).optional(),
+      both: z.intersection(z.object({ a: text }), z.object({ b: z.string() })).optional(),
+      either: z.union([z.object({ a: text }), z.array(z.number()), z.null()]).optional(),
+      tree: Tree.optional(),
+    });
+    const good = `foo${'😀'.repeat(100)}bar`;
+    const long = `foo${'x'.repeat(200)}bar`;
+    const { calls, schema: own } = counted(schema);
+    for (const [where, wrap] of Object.entries({
+      '/list/1': (one: string) => ({ list: [good, one] }),
+      '/pair/1': (one: string) => ({ pair: [1, one] }),
+      '/names': (one: string) => ({ names: { [one]: 1 } }),
+      '/values/a': (one: string) => ({ values: { a: one } }),
+      '/rest/other': (one: string) => ({ rest: { known: long, other: one } }),
+      '/both/a': (one: string) => ({ both: { a: one, b: long } }),
+      '/either/a': (one: string) => ({ either: { a: one } }),
+      '/tree/kids/0/kids/1/text': (one: string) => ({
+        tree: { kids: [{ kids: [{ text: good }, { text: one }] }] },
+      }),
+    })) {
+      assert.doesNotThrow(() => bind(own, wrap(good)), where);
+      calls.length = 0;
+      assert.ok(issues(own, wrap(long))[0]!.path.startsWith(where), where);
+      assert.equal(calls.length, 0, where);
+    }
+  });
+
+  test('a pattern of polynomial time is refused where longer strings pass by another part', () => {
+    const text = z.string().regex(mail);
+    for (const params of [
+      { a: z.union([text, z.string().min(1000)]) },
+      { a: z.union([z.object({ b: text }), z.object({ c: z.string() })]) },
+      { a: z.union([z.array(text), z.array(z.string())]) },
+    ]) {
+      refuses(
+        { params: z.object(params) },
+        /at \/a.*: longer strings pass here by another part of the schema, and the pattern .* backtracks/,
+      );
+    }
+    for (const params of [
+      { a: text.or(z.literal('a'.repeat(1000))) },
+      { a: text.nullable() },
+      { a: text.or(z.int()) },
+    ])
+      assert.doesNotThrow(() => build(z.object(params)));
+  });
+
+  test('a pattern beside a known format is looked at, too', () => {
+    refuses({ params: z.object({ a: z.email({ pattern: /^(a+)+@b$/ }) }) }, /backtracks/);
   });
 
   test('endsWith of zod is taken', () => {

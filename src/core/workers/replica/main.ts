@@ -15,7 +15,7 @@ import { fingerprint } from '../../procedures/document/introspect.ts';
 import { describe } from '../../procedures/fault.ts';
 import { tableOf } from '../../procedures/router.ts';
 import type { Procedure } from '../../procedures/types.ts';
-import { trustPatterns } from '../../schema/patterns.ts';
+import { patternAnalyses } from '../../schema/patterns.ts';
 import { Ledger } from '../wire/ledger.ts';
 import {
   type LoadedReplica,
@@ -164,8 +164,7 @@ async function loadReplica(
   onStage: (stage: LoadStage) => void,
   onBroadcastFailed: (name: string, detail: string) => void,
 ): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
-  // The main thread checks the patterns of the same schemas before any call comes.
-  trustPatterns();
+  for (const [pattern, analysis] of task.patterns) patternAnalyses.set(pattern, analysis);
   const isFirst = task.fingerprint === undefined;
   const { mayImport: tracksImports } = task;
   const modules = await loadModules(task.modules, { generation: 0, onStage, tracksImports });

@@ -12,6 +12,7 @@ import type { Fault } from '../../procedures/fault.ts';
 import type { CheckResults } from '../../procedures/invoke.ts';
 import { largeBody } from '../../protocol/body.ts';
 import { mostUnitBytes, type ReplyBytes } from '../../protocol/reply.ts';
+import type { PatternAnalysis } from '../../schema/patterns.ts';
 import type { Frame } from './frame.ts';
 
 /** What a replica is started with: the argument of its one resident task. */
@@ -33,6 +34,8 @@ export interface ReplicaTask {
   readonly options: ReplicaOptions;
   /** The name of the thread for the operating system. */
   readonly threadName: string;
+  /** What the main thread knows of patterns: the replica need not analyse those of the same schemas. */
+  readonly patterns: ReadonlyMap<string, PatternAnalysis>;
 }
 
 export interface ReplicaOptions {

@@ -1,6 +1,7 @@
 /** Calls of one procedure that takes single calls, or many at once, with so many in flight, in process. */
 import { isDeepStrictEqual } from 'node:util';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { promised } from '../../src/core/protocol/reply.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { expected, paramsOf, type Work } from './batch-procedures.ts';
@@ -52,7 +53,7 @@ async function prepare(work: Work): Promise<Prepared> {
 }
 
 async function ask(text: string): Promise<string> {
-  return String(await dispatcher.handle(text, new RequestScope()));
+  return String(await promised((sink) => dispatcher.handle(text, new RequestScope(), sink)));
 }
 
 async function run({ work, inFlight, seconds }: BatchesJob): Promise<HopResult> {

@@ -1,6 +1,7 @@
 /** Measures how long one body holds up the event loop: the longest turn between its arrival and its reply. */
 import { existsSync, readFileSync } from 'node:fs';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { promised } from '../../src/core/protocol/reply.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { largestInline, type StallBody, stallBodies } from './stall-bodies.ts';
@@ -69,7 +70,7 @@ async function stallOf({ body, asText, refused }: StallBody): Promise<number> {
   };
   setImmediate(look);
   last = now();
-  const reply = dispatcher.handle(given, new RequestScope());
+  const reply = promised((sink) => dispatcher.handle(given, new RequestScope(), sink));
   look();
   await reply;
   isAnswered = true;

@@ -8,6 +8,7 @@ import {
   type WindowLimits,
 } from '../../src/core/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../src/core/dispatch/streams/readers.ts';
+import { promised } from '../../src/core/protocol/reply.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { median } from '../statistics.ts';
@@ -75,7 +76,9 @@ async function beside<R>(
       readers.push(reader);
       const scope = new RequestScope();
       scope.streams = reader;
-      void dispatcher.handle(JSON.stringify({ jsonrpc: '2.0', id, method }), scope);
+      dispatcher.handle(JSON.stringify({ jsonrpc: '2.0', id, method }), scope, {
+        onReply: () => {},
+      });
     });
   }
   try {
@@ -86,9 +89,8 @@ async function beside<R>(
 }
 
 function light(): Promise<unknown> {
-  return Promise.resolve(
-    dispatcher.handle('{"jsonrpc":"2.0","id":1,"method":"light"}', new RequestScope()),
-  );
+  const body = '{"jsonrpc":"2.0","id":1,"method":"light"}';
+  return promised((sink) => dispatcher.handle(body, new RequestScope(), sink));
 }
 
 /** Microseconds of CPU, of all threads. */

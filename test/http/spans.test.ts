@@ -132,7 +132,6 @@ for (const transport of servers) {
       await one.ask(post('{}', { 'rpc-timeout-ms': 'soon' }));
       await one.ask(post(rpc('echo', 'x'.repeat(100_000))));
       await one.ask(post(rpc('throws')));
-      await one.ask(post(rpc('rejects')));
       await one.ask(request('GET', '/rpc'));
       await one.ask(request('GET', '/rpc', ['if-none-match: *']));
       await one.ask(request('OPTIONS', '/rpc'));
@@ -148,14 +147,13 @@ for (const transport of servers) {
         fine('POST /rpc', 400),
         fine('POST /rpc', 413),
         failed('POST /rpc', 500),
-        failed('POST /rpc', 500),
         fine('GET /rpc', 200),
         fine('GET /rpc', 304),
         fine('OPTIONS /rpc', 204),
         fine('DELETE /rpc', 405),
         failed('POST /rpc', 503),
       ]);
-      assert.equal(warnings.length, 2);
+      assert.equal(warnings.length, 1);
     });
 
     test('of a method that nobody knows is called HTTP', async (t) => {

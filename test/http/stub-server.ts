@@ -8,7 +8,7 @@ import { awaitVerdict, DeadlineSweep } from '../../src/core/dispatch/deadline.ts
 import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/core/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/core/dispatch/service.ts';
-import type { Reply } from '../../src/core/protocol/reply.ts';
+import type { Reply, ReplySink } from '../../src/core/protocol/reply.ts';
 import { Tracing } from '../../src/core/service/tracing.ts';
 import type { Authenticate } from '../../src/index.ts';
 import { type HttpOptions, socketIdleMs } from '../../src/server/http/edge/http-options.ts';
@@ -31,8 +31,8 @@ export interface Held {
 }
 
 /**
- * A Service small enough to see through: `echo` answers at once, `soon` by a promise that is kept
- * already, `later` when the test says so, `large` with as many bytes as it is told.
+ * A Service small enough to see through: `echo` answers at once, `soon` a little later,
+ * `later` when the test says so, `large` with as many bytes as it is told.
  */
 export class StubService implements Service {
   state: ServiceState = 'ready';
@@ -52,7 +52,7 @@ export class StubService implements Service {
   readonly held: Held[] = [];
   readonly #events = new EventEmitter();
 
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink): void {
     this.scopes.push(scope);
     this.facts.push({
       headers: scope.headers,
@@ -70,9 +70,12 @@ export class StubService implements Service {
     try {
       call = JSON.parse(text) as Call;
     } catch {
-      return '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
+      sink.onReply('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}');
+      return;
     }
-    return this.#run(call, scope);
+    const reply = this.#run(call, scope);
+    if (reply instanceof Promise) void reply.then((settled) => sink.onReply(settled));
+    else sink.onReply(reply);
   }
 
   admit(scope: RequestScope) {
@@ -125,8 +128,6 @@ export class StubService implements Service {
         return Buffer.from(answer('é'.repeat(Number(call.params) / 2)) ?? '');
       case 'throws':
         throw new Error('stub');
-      case 'rejects':
-        return Promise.reject(new Error('stub'));
       default:
         return answer(call.params);
     }

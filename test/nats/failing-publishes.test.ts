@@ -47,7 +47,7 @@ describe('messages that do not leave', () => {
               return rig.call(key, { text: 'x'.repeat(length) });
             });
             const keys = asked.slice(-calls.length);
-            const ended = Promise.resolve(rig.pool.executeInOrder(calls));
+            const ended = rig.executeInOrder(calls);
             answers.push(ended.then((replies) => assert.deepEqual(replies.map(saidBy), keys)));
           }
           await rig.until(Promise.all(answers));
@@ -103,7 +103,7 @@ describe('members of two versions', () => {
     const names = ['old', 'new', 'old', 'old', 'run', 'new'];
     const calls = names.map((name, i) => rig.call(`k${i}`, { name }));
     const singles = ['new', 'old'].map((name) => rig.execute(rig.call(name, { name })));
-    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    const replies = await rig.until(rig.executeInOrder(calls));
     assert.deepEqual(
       replies.map(saidBy),
       names.map((_, i) => `k${i}`),
@@ -120,7 +120,7 @@ describe('members of two versions', () => {
     // It has been replaced by a version without the procedure, and has not told so yet.
     one.procedures = new Map([...one.procedures, ...other.procedures]);
     const calls = ['run', 'old', 'run'].map((name, i) => rig.call(`k${i}`, { name }));
-    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    const replies = await rig.until(rig.executeInOrder(calls));
     assert.deepEqual(replies.map(saidBy), ['k0', 'k1', 'k2']);
     assert.deepEqual(rig.runs, ['k0', 'k1', 'k2']);
   });
@@ -143,7 +143,7 @@ describe('a member that ends before its calls have', () => {
       return key;
     };
     const calls = ['first', 'second'].map((key) => rig.call(key));
-    const ended = rig.pool.executeInOrder(calls);
+    const ended = rig.executeInOrder(calls);
     await rig.until(beginning);
     const [remote] = rig.remotes;
     assert.ok(remote !== undefined);

@@ -56,7 +56,7 @@ describe('calls on their way to a member', () => {
     rig.handle = oneByOne();
     const text = 'x'.repeat(20_000);
     const calls = Array.from({ length: 40 }, (_, i) => rig.call(`k${i}`, { text }));
-    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    const replies = await rig.until(rig.executeInOrder(calls));
     const keys = calls.map((_, i) => `k${i}`);
     assert.deepEqual(replies.map(saidBy), keys);
     assert.deepEqual(rig.runs, keys);
@@ -69,7 +69,7 @@ describe('calls on their way to a member', () => {
     const before = rig.execute(single);
     const handle = oneByOne();
     rig.handle = async (key) => (key === 'single' ? key : handle(key));
-    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    const replies = await rig.until(rig.executeInOrder(calls));
     assert.equal(saidBy(await rig.until(before)), 'single');
     assert.deepEqual(
       replies.map(saidBy),
@@ -161,7 +161,7 @@ describe('calls on their way to a member', () => {
     const large = [rig.call('large', { scope }), rig.call('behind', { scope })];
     const [refused, ...others] = await rig.until(
       Promise.all([
-        rig.pool.executeInOrder(large),
+        rig.executeInOrder(large),
         rig.execute(rig.call('small')),
         rig.execute(rig.call('body', { text: 'é'.repeat(200_000) })),
       ]),

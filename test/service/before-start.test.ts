@@ -4,6 +4,7 @@ import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { textOfReply } from '../../src/core/protocol/reply.ts';
 import { Dispatcher, type DispatcherOptions, Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { answerOf } from '../replies.ts';
 import { fixture } from './running.ts';
 
 const call = (id: number, method = 'inline'): object => ({ jsonrpc: '2.0', id, method });
@@ -33,7 +34,7 @@ class Held {
 
   /** As a transport does. */
   async handle(payload: unknown, scope = new RequestScope()): Promise<unknown> {
-    const text = textOfReply(await this.dispatcher.handle(JSON.stringify(payload), scope));
+    const text = textOfReply(await answerOf(this.dispatcher, JSON.stringify(payload), scope));
     return text === undefined ? undefined : JSON.parse(text);
   }
 }

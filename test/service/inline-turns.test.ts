@@ -4,6 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { Router, RpcError } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { answerOf } from '../replies.ts';
 import { turn, until } from '../turns.ts';
 import { holdForATurn } from './hold-for-a-turn.ts';
 
@@ -31,7 +32,7 @@ async function start(t: Cleanup) {
   const send = (tag: string, remoteAddress: string, { size = 10_000, timeoutMs = 60_000 } = {}) => {
     const scope = new RequestScope({ remoteAddress, timeoutMs });
     const body = bodyOf(tag, size);
-    return { scope, reply: Promise.resolve(dispatcher.handle(body, scope)).then(String) };
+    return { scope, reply: answerOf(dispatcher, body, scope).then(String) };
   };
   return { dispatcher, ran, bodyOf, send };
 }
@@ -121,7 +122,7 @@ test('a batch that is not small waits for its turn as one call does', async (t) 
   const { dispatcher, ran, bodyOf, send } = await start(t);
   const first = send('first', '10.0.0.1');
   const batch = `[${bodyOf('a', 3000)},${bodyOf('b', 3000)}]`;
-  const reply = dispatcher.handle(batch, new RequestScope({ remoteAddress: '10.0.0.1' }));
+  const reply = answerOf(dispatcher, batch, new RequestScope({ remoteAddress: '10.0.0.1' }));
   assert.deepEqual(ran, ['first']);
   assert.equal(await reply, `[${ok('a')},${ok('b')}]`);
   await first.reply;

@@ -10,6 +10,7 @@ import type { Units } from '../../src/core/protocol/syntax.ts';
 import { type Dispatcher, Router } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { TestService } from '../harness.ts';
+import { answerOf } from '../replies.ts';
 import { turn } from '../turns.ts';
 
 /**
@@ -68,7 +69,7 @@ describe('one body on the front end', () => {
 
   const limit = open.config.maxInlineParamsBytes;
   const parsedBy = (dispatcher: Dispatcher, body: string | Uint8Array) =>
-    mostParsed(() => dispatcher.handle(body, new RequestScope()));
+    mostParsed(() => answerOf(dispatcher, body, new RequestScope()));
 
   for (const size of sizes) {
     for (const { stage, body, asText, refused } of stallBodies(size)) {

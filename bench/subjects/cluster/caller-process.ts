@@ -13,6 +13,7 @@ import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { createLog } from '../../../src/core/observe/log.ts';
+import { promised } from '../../../src/core/protocol/reply.ts';
 import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
 import { memberLimits } from '../../../src/extras/nats/liveness.ts';
 import { expose } from '../../process/expose.ts';
@@ -86,7 +87,10 @@ async function byGateway(route: RouteName): Promise<Ask> {
     executorFor: () => gateway.executor,
   });
   const kernel = new Kernel(config, routing, new InlineTurns(oneCaller, deadlines));
-  return async (body) => String(await kernel.handle(body, new RequestScope({ timeoutMs })));
+  return async (body) => {
+    const scope = new RequestScope({ timeoutMs });
+    return String(await promised((sink) => kernel.handle(body, scope, sink)));
+  };
 }
 
 /** Each lane sends its next call when its last one was answered. */

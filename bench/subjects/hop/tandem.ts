@@ -20,12 +20,14 @@ export async function createTandem(method: string): Promise<HopSubject> {
   const replies = numbers.map((n) => JSON.stringify(replyTo(n)));
   return {
     call: (n) => {
-      const reply = dispatcher.handle(texts[n] as string, new RequestScope());
-      if (!(reply instanceof Promise)) {
-        assertRight(reply === replies[n]);
-        return;
-      }
-      return reply.then((text) => assertRight(text === replies[n]));
+      return new Promise<void>((resolve) => {
+        dispatcher.handle(texts[n] as string, new RequestScope(), {
+          onReply: (reply) => {
+            assertRight(reply === replies[n]);
+            resolve();
+          },
+        });
+      });
     },
   };
 }

@@ -7,7 +7,7 @@ import { procedure, renamed } from '../procedures/procedure.ts';
 import { unsubscribeNames } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
 import { ErrorCode, RpcError, standardError } from '../protocol/errors.ts';
-import { errorOutcome, type Outcome, type Reply, resultOutcome } from '../protocol/reply.ts';
+import { errorOutcome, type Outcome, type ReplySink, resultOutcome } from '../protocol/reply.ts';
 import { type Call, CallEnding, parsedParams, refusalBeforeStart } from './call.ts';
 import type { Executor } from './executor.ts';
 import type { RequestScope } from './scope.ts';
@@ -111,16 +111,20 @@ function answeredBy(
       return toRefusal(error);
     }
   };
-  const execute = (call: Call): Reply | Promise<Reply> => {
+  const execute = (call: Call, sink: ReplySink): void => {
     const began = clockMs();
     const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return ending.refuse(call, refusal);
-    const finish = (outcome: Outcome): Reply => {
+    if (refusal !== undefined) {
+      sink.onReply(ending.refuse(call, refusal));
+      return;
+    }
+    const finish = (outcome: Outcome): void => {
       const runUs = (clockMs() - began) * 1000;
-      return ending.finish(call, outcome, runUs, 0, runUs);
+      sink.onReply(ending.finish(call, outcome, runUs, 0, runUs));
     };
     const outcome = outcomeOf(call);
-    return outcome instanceof Promise ? outcome.then(finish) : finish(outcome);
+    if (outcome instanceof Promise) void outcome.then(finish);
+    else finish(outcome);
   };
   return { place: inlinePlace, takesUnparsed: false, execute };
 }

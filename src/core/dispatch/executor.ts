@@ -1,5 +1,5 @@
 import type { Place } from '../base/place.ts';
-import type { GoesToSink, Reply, ReplySink } from '../protocol/reply.ts';
+import type { Reply, ReplySink } from '../protocol/reply.ts';
 import type { Call } from './call.ts';
 
 /**
@@ -10,7 +10,8 @@ import type { Call } from './call.ts';
  *   `CallEnding` makes the reply and the report in one step.
  * - **One answer.** Each call gets exactly one reply with its own id, after the report. Nothing throws, nothing rejects: an
  *   unforeseen fault is a -32603.
- * - **Synchronous if possible.** A promise costs a small call more than the call itself.
+ * - **Synchronous if possible.** A promise costs a small call more than the call itself: the sink is called before `execute`
+ *   returns where the call was synchronous.
  * - **Notifications** run and are reported like other calls. Their reply is `undefined`.
  * - **Reply cap.** A reply of more than `maxReplyBytes` bytes is replaced by -32004, in the report too.
  * - **Deadline.** A call may run for its procedure's `timeoutMs`, else for the service's, and no longer than its request's
@@ -35,19 +36,13 @@ export interface Executor {
    * runs. All others are given params that are values, or known to be JSON (`verified`).
    */
   readonly takesUnparsed: boolean;
-  /** Runs one call. Never throws, never rejects. Synchronous where the call was. */
-  execute(call: Call): Reply | Promise<Reply>;
+  /** Runs one call. Never throws. */
+  execute(call: Call, sink: ReplySink): void;
   /**
-   * As `execute`, for a call that is alone in its request: the reply is returned, or goes to the sink. An executor has this
-   * only where its calls are answered later. Never throws.
+   * Runs calls of one request one after another: each begins when the one before has its answer. The replies come together, in
+   * the order of the calls. An executor has this only where handing over several calls at a time saves something. Never throws.
    */
-  executeInto?(call: Call, sink: ReplySink): Reply | GoesToSink;
-  /**
-   * Runs calls of one request one after another: each begins when the one before has its answer. The replies come in the
-   * order of the calls. An executor has this only where handing over several calls at a time saves something. Never
-   * throws, never rejects.
-   */
-  executeInOrder?(calls: readonly Call[]): Reply[] | Promise<Reply[]>;
+  executeInOrder?(calls: readonly Call[], sink: ReplySink<readonly Reply[]>): void;
 }
 
 /** What a service shows of the executors in one place. */

@@ -65,19 +65,20 @@ export class InlineTurns {
    * @param run must not throw
    * @param refuse called instead of `run` if the work has waited in vain
    */
-  run<R>(
+  run(
     scope: RequestScope,
     costUs: number,
-    run: () => R | Promise<R>,
-    refuse: (refusal: Refusal) => R,
-  ): R | Promise<R> {
-    if (this.#isRunning) return run();
-    if (this.#queue.size === 0 && this.#heldMs < turnMs) return this.#hold(run);
-    return new Promise((resolve) => {
-      this.#add(scope, costUs, (refusal) =>
-        resolve(refusal === undefined ? this.#hold(run) : refuse(refusal)),
-      );
-    });
+    run: () => void,
+    refuse: (refusal: Refusal) => void,
+  ): void {
+    if (this.#isRunning) run();
+    else if (this.#queue.size === 0 && this.#heldMs < turnMs) this.#hold(run);
+    else {
+      this.#add(scope, costUs, (refusal) => {
+        if (refusal === undefined) this.#hold(run);
+        else refuse(refusal);
+      });
+    }
   }
 
   /** Resolves in a later turn, or when waiting is in vain: a long request lets others go on. What follows is not timed. */
@@ -97,11 +98,11 @@ export class InlineTurns {
     if (scope.cancelled) work.onCancelled();
   }
 
-  #hold<R>(run: () => R): R {
+  #hold(run: () => void): void {
     const began = this.#now();
     this.#isRunning = true;
     try {
-      return run();
+      run();
     } finally {
       this.#isRunning = false;
       this.#heldMs += this.#now() - began;

@@ -7,7 +7,7 @@ import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
-import type { Outcome, Reply } from '../protocol/reply.ts';
+import type { Outcome, Reply, ReplySink } from '../protocol/reply.ts';
 import {
   type Call,
   CallEnding,
@@ -198,27 +198,33 @@ export class InlineExecutor implements Executor {
     };
   }
 
-  execute(call: Call): Reply | Promise<Reply> {
-    if (this.#lastResult <= smallResult) return this.#start(call);
-    return this.#host.turns.run(
+  execute(call: Call, sink: ReplySink): void {
+    if (this.#lastResult <= smallResult) {
+      this.#start(call, sink);
+      return;
+    }
+    this.#host.turns.run(
       call.scope,
       inlineCostUs(paramsLength(call), this.#lastResult),
-      () => this.#start(call),
-      (refusal) => this.#ending.refuse(call, refusal, neverRan, waitOf(call, clockMs())),
+      () => this.#start(call, sink),
+      (refusal) => this.#refuse(call, sink, refusal, waitOf(call, clockMs())),
     );
   }
 
-  #start(call: Call): Reply | Promise<Reply> {
+  #refuse(call: Call, sink: ReplySink, refusal: Refusal, waitUs = 0): void {
+    sink.onReply(this.#ending.refuse(call, refusal, neverRan, waitUs));
+  }
+
+  #start(call: Call, sink: ReplySink): void {
     const host = this.#host;
-    if (host.isClosed) return this.#ending.refuse(call, cancelled);
-    if (host.orphans.isFullOf(call.procedure.name)) {
-      return this.#ending.refuse(call, overloaded('orphans'));
-    }
     const watch = this.#watch;
     const began = clockMs();
     const waitUs = waitOf(call, began);
-    const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
+    const refusal = this.#refusalOf(call, began);
+    if (refusal !== undefined) {
+      this.#refuse(call, sink, refusal, waitUs);
+      return;
+    }
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0;
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(
@@ -239,14 +245,21 @@ export class InlineExecutor implements Executor {
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
       const busyMs = watch?.ended(this.#suspect, began, lag, claimed);
-      return isTimed
-        ? this.#supervise(call, context, outcome, limit, began, busyMs)
-        : this.#supervise(call, context, outcome, limit, undefined, undefined);
+      if (isTimed) this.#supervise(call, context, outcome, limit, began, busyMs, sink);
+      else this.#supervise(call, context, outcome, limit, undefined, undefined, sink);
+      return;
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (runUs >= blockedMs * 1000)
       watch?.claim(this.#suspect, began, began + runUs / 1000, lag, claimed);
-    return this.#finish(call, context, outcome, runUs, waitUs, runUs);
+    sink.onReply(this.#finish(call, context, outcome, runUs, waitUs, runUs));
+  }
+
+  #refusalOf({ procedure, scope }: Call, now: number): Refusal | undefined {
+    const { isClosed, orphans } = this.#host;
+    if (isClosed) return cancelled;
+    if (orphans.isFullOf(procedure.name)) return overloaded('orphans');
+    return refusalBeforeStart(scope, now);
   }
 
   /** What still runs although nobody waits for it. */
@@ -326,18 +339,17 @@ export class InlineExecutor implements Executor {
     limit: TimeLimit,
     began: number | undefined,
     busyMs: number | undefined,
-  ): Promise<Reply> {
+    sink: ReplySink,
+  ): void {
     this.#host.inFlight++;
     runningCode.wait(this.#suspect.slot, 1);
-    return new Promise((resolve) => {
-      const waiting = new WaitingCall(call, began, busyMs, context, limit, this, resolve);
-      this.#host.deadlines.add(waiting);
-      call.scope.addListener(waiting);
-      // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
-      if (call.scope.cancelled) waiting.onCancelled();
-      // An outcome never rejects.
-      void outcome.then((value) => waiting.end(value));
-    });
+    const waiting = new WaitingCall(call, began, busyMs, context, limit, this, sink);
+    this.#host.deadlines.add(waiting);
+    call.scope.addListener(waiting);
+    // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
+    if (call.scope.cancelled) waiting.onCancelled();
+    // An outcome never rejects.
+    void outcome.then((value) => waiting.end(value));
   }
 
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
@@ -435,7 +447,7 @@ class WaitingCall implements Deadline, CancelListener {
   readonly #firstMs: number | undefined;
   readonly #timeoutMs: number;
   readonly #owner: InlineExecutor;
-  readonly #resolve: (reply: Reply) => void;
+  readonly #sink: ReplySink;
   /** `left`: nobody waits for it; `answered`: it was given up, and its handler still runs. Both are orphans. */
   #state: 'waits' | 'left' | 'answered' | 'ended' = 'waits';
 
@@ -446,7 +458,7 @@ class WaitingCall implements Deadline, CancelListener {
     context: LazyContext,
     limit: TimeLimit,
     owner: InlineExecutor,
-    resolve: (reply: Reply) => void,
+    sink: ReplySink,
   ) {
     this.call = call;
     this.at = limit.at;
@@ -455,7 +467,7 @@ class WaitingCall implements Deadline, CancelListener {
     this.context = context;
     this.#timeoutMs = limit.timeoutMs;
     this.#owner = owner;
-    this.#resolve = resolve;
+    this.#sink = sink;
   }
 
   /** Milliseconds since the call began, computed from its deadline. */
@@ -472,7 +484,7 @@ class WaitingCall implements Deadline, CancelListener {
   end(outcome: Outcome): void {
     if (this.#state !== 'waits' && this.#endOrphan(outcome)) return;
     this.#state = 'ended';
-    this.#resolve(this.#owner.finish(this, outcome));
+    this.#sink.onReply(this.#owner.finish(this, outcome));
   }
 
   expire(): void {
@@ -514,6 +526,6 @@ class WaitingCall implements Deadline, CancelListener {
     if (this.#state === 'left') orphans.remove(this.#name);
     orphans.addOverdue(this.#name);
     this.#state = 'answered';
-    this.#resolve(this.#owner.giveUp(this, refusal));
+    this.#sink.onReply(this.#owner.giveUp(this, refusal));
   }
 }

@@ -25,7 +25,6 @@ import {
 import {
   cappedReply,
   errorReply,
-  type GoesToSink,
   mostUnitBytes,
   type Outcome,
   type Reply,
@@ -96,7 +95,7 @@ const notRead = 'it streams: accept text/event-stream, or use WebSocket';
 
 /**
  * Turns a body into its reply: reads the envelope, finds the procedure, places the call, keeps a batch in order.
- * Knows no transport and no thread. Never throws; synchronous until a promise appears.
+ * Knows no transport and no thread. Never throws; answers at once if every call does.
  */
 export class Kernel {
   readonly #limits: KernelLimits;
@@ -125,72 +124,62 @@ export class Kernel {
     this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink | undefined,
-  ): Reply | Promise<Reply> | GoesToSink;
-  /**
-   * @param body text, or UTF-8 bytes; the kernel owns bytes above 64 KB from here on
-   * @param sink undefined: a reply that comes later is a promise
-   */
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink?: ReplySink,
-  ): Reply | Promise<Reply> | GoesToSink {
+  /** @param body text, or UTF-8 bytes; the kernel owns bytes above 64 KB from here on */
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink): void {
     const routing = this.#current();
-    if (body.length > largeBody) return this.#handleLarge(body, scope, routing, sink);
+    if (body.length > largeBody) {
+      this.#handleLarge(body, scope, routing, sink);
+      return;
+    }
     const text = typeof body === 'string' ? body : decodeUtf8(body);
-    return text === undefined
-      ? this.#run(unreadableBody(), undefined, scope, routing)
-      : this.#handleText(text, scope, routing, sink);
+    if (text === undefined) this.#run(unreadableBody(), undefined, scope, routing, sink);
+    else this.#handleText(text, scope, routing, sink);
   }
 
   /** As `handle`, for a payload that is parsed already. */
-  handlePayload(payload: unknown, scope: RequestScope): Reply | Promise<Reply> {
-    return this.#run(readPayload(payload, this.#limits), undefined, scope, this.#current());
+  handlePayload(payload: unknown, scope: RequestScope, sink: ReplySink): void {
+    this.#run(readPayload(payload, this.#limits), undefined, scope, this.#current(), sink);
   }
 
   #handleLarge(
     body: string | Uint8Array,
     scope: RequestScope,
     routing: Routing,
-    sink: ReplySink | undefined,
-  ): Reply | Promise<Reply> | GoesToSink {
+    sink: ReplySink,
+  ): void {
     const found = findCall(scanLargeEnvelope(body, this.#limits.strict), routing);
     if (found?.quick.id !== undefined) {
       const call = unparsedCall(found, body, scope);
-      if (found.executor.takesUnparsed) return execute(found.executor, call, sink);
+      if (found.executor.takesUnparsed) {
+        found.executor.execute(call, sink);
+        return;
+      }
       const { maxInlineParamsBytes: limit } = this.#limits;
       if (paramsLength(call) > limit) {
-        return this.#unplaced.refuse(call, limitExceeded(limit, 'params'));
+        sink.onReply(this.#unplaced.refuse(call, limitExceeded(limit, 'params')));
+        return;
       }
     }
-    return this.#inTurn(body, found, scope, () => {
+    this.#inTurn(body, found, scope, sink, () => {
       if (typeof body !== 'string' && body.byteLength > largeBatch) {
-        return this.#run(readBytes(body, this.#limits), body, scope, routing);
+        this.#run(readBytes(body, this.#limits), body, scope, routing, sink);
+        return;
       }
       const text = typeof body === 'string' ? body : decodeUtf8(body);
       const read = text === undefined ? unreadableBody() : readBody(text, this.#limits);
-      return this.#run(read, text, scope, routing);
+      this.#run(read, text, scope, routing, sink);
     });
   }
 
-  #handleText(
-    text: string,
-    scope: RequestScope,
-    routing: Routing,
-    sink: ReplySink | undefined,
-  ): Reply | Promise<Reply> | GoesToSink {
+  #handleText(text: string, scope: RequestScope, routing: Routing, sink: ReplySink): void {
     const found = findCall(scanEnvelope(text, text, 0, this.#limits.strict), routing);
-    if (found?.executor.takesUnparsed === true && idIsKnown(found.quick, text)) {
-      return execute(found.executor, unparsedCall(found, text, scope), sink);
+    if (found?.executor.takesUnparsed === true && idIsKnown(found.quick, text))
+      found.executor.execute(unparsedCall(found, text, scope), sink);
+    else if (text.length <= smallParams) this.#runText(text, found, scope, routing, sink);
+    else {
+      const run = (): void => this.#runText(text, found, scope, routing, sink);
+      this.#inTurn(text, found, scope, sink, run);
     }
-    return text.length <= smallParams
-      ? this.#runText(text, found, scope, routing)
-      : this.#inTurn(text, found, scope, () => this.#runText(text, found, scope, routing));
   }
 
   #runText(
@@ -198,12 +187,16 @@ export class Kernel {
     found: FoundCall | undefined,
     scope: RequestScope,
     routing: Routing,
-  ): Reply | Promise<Reply> {
+    sink: ReplySink,
+  ): void {
     if (found?.executor.takesUnparsed === false) {
       const params = this.#parseParams(text, found.quick);
-      if (params !== unparsed) return found.executor.execute(toCall(found, params, text, scope));
+      if (params !== unparsed) {
+        found.executor.execute(toCall(found, params, text, scope), sink);
+        return;
+      }
     }
-    return this.#run(readBody(text, this.#limits), text, scope, routing);
+    this.#run(readBody(text, this.#limits), text, scope, routing, sink);
   }
 
   /** Reads and runs a body that is not small, in a turn of its caller. */
@@ -211,16 +204,20 @@ export class Kernel {
     source: string | Uint8Array,
     found: FoundCall | undefined,
     scope: RequestScope,
-    run: () => Reply | Promise<Reply>,
-  ): Reply | Promise<Reply> {
-    return this.#turns.run(scope, inlineCostUs(source.length, 0), run, (refusal) => {
+    sink: ReplySink,
+    run: () => void,
+  ): void {
+    const refuse = (refusal: Refusal): Reply => {
       if (found?.quick.id !== undefined) {
         return this.#unplaced.refuse(unparsedCall(found, source, scope), refusal);
       }
       this.#unplaced.observer?.onRefused(refusal.code, undefined, undefined, scope);
       // Nobody waits for the reply to what only reading would tell of.
       return scope.cancelled ? undefined : refuseBody(source, unrunOutcome(refusal), this.#limits);
-    });
+    };
+    this.#turns.run(scope, inlineCostUs(source.length, 0), run, (refusal) =>
+      sink.onReply(refuse(refusal)),
+    );
   }
 
   /** The params of a quick reading; `unparsed` where only the exact reader can say what they are. */
@@ -242,16 +239,20 @@ export class Kernel {
     source: string | Uint8Array | undefined,
     scope: RequestScope,
     routing: Routing,
-  ): Reply | Promise<Reply> {
+    sink: ReplySink,
+  ): void {
     const suggestions = { left: suggestionSteps };
     switch (body.kind) {
       case 'reply':
         this.#unplaced.observer?.onRefused(body.code, undefined, undefined, scope);
-        return body.reply;
+        sink.onReply(body.reply);
+        return;
       case 'single': {
         const request = { source, scope, routing, isAlone: true, suggestions };
         const step = this.#toStep(body.entry, request);
-        return step.call === undefined ? step.reply : step.executor.execute(step.call);
+        if (step.call === undefined) sink.onReply(step.reply);
+        else step.executor.execute(step.call, sink);
+        return;
       }
       case 'batch': {
         this.#onBatch?.(scope, body.entries.length);
@@ -259,11 +260,12 @@ export class Kernel {
         const steps = body.entries.map((entry) => this.#toStep(entry, request));
         const { batchConcurrency, overlapReads } = this.#limits;
         const nextTurn = (costUs: number): Promise<void> => this.#turns.next(scope, costUs);
-        const replies =
-          batchConcurrency === 1
-            ? runInOrder(steps, this.#unplaced, nextTurn, overlapReads)
-            : runConcurrently(steps, batchConcurrency, this.#unplaced, nextTurn);
-        return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
+        const joined: ReplySink<readonly Reply[]> = {
+          onReply: (replies) => sink.onReply(joinReplies(replies)),
+        };
+        if (batchConcurrency === 1)
+          runInOrder(steps, this.#unplaced, nextTurn, overlapReads, joined);
+        else runConcurrently(steps, batchConcurrency, this.#unplaced, nextTurn, joined);
       }
     }
   }
@@ -366,16 +368,6 @@ export class Kernel {
 function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
   return !text.includes('"id"') && !text.includes('\\u'); // the name may be written with escapes
-}
-
-function execute(
-  executor: Executor,
-  call: Call,
-  sink: ReplySink | undefined,
-): Reply | Promise<Reply> | GoesToSink {
-  return sink === undefined || executor.executeInto === undefined
-    ? executor.execute(call)
-    : executor.executeInto(call, sink);
 }
 
 /** The one call of a body, as far as the quick reader can tell: its procedure exists and does not stream. */
@@ -481,7 +473,7 @@ export function closedExecutor(observer: CallObserver | undefined): Executor {
   return {
     place: noPlace,
     takesUnparsed: true,
-    execute: (call) => ending.refuse(call, cancelled),
+    execute: (call, sink) => sink.onReply(ending.refuse(call, cancelled)),
   };
 }
 

@@ -211,17 +211,18 @@ export class CallerLimiter {
     return verdict === undefined ? this.#ask(scope) : this.#behind(verdict, scope);
   }
 
-  /** The reply of a request that was asked for: with it, or when the caller goes, the request is no longer in flight. */
-  hold<R>(scope: RequestScope, reply: R | Promise<R>): R | Promise<R> {
-    if (!(reply instanceof Promise) || scope.cancelled) {
-      this.#leave(scope);
-      return reply;
-    }
-    scope.addListener({ onCancelled: () => this.#leave(scope) });
-    return reply.then((settled) => {
-      this.#leave(scope);
-      return settled;
-    });
+  /** A request that was asked for has to wait: when its caller goes, it is no longer in flight. */
+  hold(scope: RequestScope): void {
+    if (scope.cancelled) this.leave(scope);
+    else scope.addListener({ onCancelled: () => this.leave(scope) });
+  }
+
+  /** A request that was asked for has its answer: it is no longer in flight. Idempotent. */
+  leave(scope: RequestScope): void {
+    const wasInside = scope.limiterState === 'inside';
+    scope.limiterState = 'left';
+    if (!wasInside) return;
+    this.#count(this.#options.keys.keyOf(scope), -1);
   }
 
   /** A batch was read, whose first call was counted already. */
@@ -295,13 +296,6 @@ export class CallerLimiter {
     } catch (error) {
       onFault(error);
     }
-  }
-
-  #leave(scope: RequestScope): void {
-    const wasInside = scope.limiterState === 'inside';
-    scope.limiterState = 'left';
-    if (!wasInside) return;
-    this.#count(this.#options.keys.keyOf(scope), -1);
   }
 
   #hasRoom(key: string, most: number): boolean {

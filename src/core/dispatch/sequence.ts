@@ -1,4 +1,4 @@
-import { mostUnitBytes, type Reply } from '../protocol/reply.ts';
+import { mostUnitBytes, promised, type Reply, type ReplySink } from '../protocol/reply.ts';
 import { type Call, type CallEnding, errorFor, limitExceeded, type Refusal } from './call.ts';
 import type { Executor } from './executor.ts';
 import { inlineCostUs } from './inline-turns.ts';
@@ -11,10 +11,13 @@ export type Step =
 /** Waits until the rest of a batch may go on, which is expected to take so many microseconds. */
 type NextTurn = (costUs: number) => Promise<void>;
 
+/** Takes the replies of a batch, in the order of its steps. */
+type RepliesSink = ReplySink<readonly Reply[]>;
+
 /**
- * Runs the steps of a batch strictly one after another, whatever their placement, and returns the replies in the same
- * order. Neighbours for one executor are handed over together, so that they share a frame. Synchronous until a
- * promise appears, or until so many calls have run on this thread that other requests get a turn.
+ * Runs the steps of a batch strictly one after another, whatever their placement, and gives the replies in the same
+ * order. Neighbours for one executor are handed over together, so that they share a frame. Synchronous until a call is
+ * answered later, or until so many calls have run on this thread that other requests get a turn.
  *
  * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
  *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
@@ -26,56 +29,102 @@ export function runInOrder(
   steps: readonly Step[],
   unplaced: CallEnding,
   nextTurn: NextTurn,
-  overlapReads = false,
-): readonly Reply[] | Promise<readonly Reply[]> {
-  const budget = new ReplyBudget(unplaced);
-  const pace = new Pace(nextTurn);
-  const replies: Reply[] = [];
-  const run = (): readonly Reply[] | Promise<readonly Reply[]> => {
-    while (replies.length < steps.length) {
-      const start = replies.length;
-      const reads = overlapReads ? readsFrom(steps, start) : [];
-      if (reads.length > 1) {
-        return runTogether(reads, longestRun, budget, nextTurn).then((values) => {
-          replies.push(...values);
-          return run();
-        });
-      }
-      const step = steps[start] as Step;
-      const { call } = step;
-      if (call === undefined) {
-        replies.push(budget.take(call, step.reply));
-      } else if (budget.isSpent) {
-        replies.push(budget.refuse(call));
-      } else if (step.executor.executeInOrder !== undefined) {
-        const calls = neighboursFrom(steps, start, step.executor);
-        const pushAll = (values: readonly Reply[]): void => {
-          for (const [i, value] of values.entries()) replies.push(budget.take(calls[i], value));
-        };
-        const values = step.executor.executeInOrder(calls);
-        if (values instanceof Promise) {
-          return values.then((settled) => {
-            pushAll(settled);
-            return run();
-          });
-        }
-        pushAll(values);
-      } else {
-        const reply = step.executor.execute(call);
-        if (reply instanceof Promise) {
-          return reply.then((value) => {
-            replies.push(budget.take(call, value));
-            return run();
-          });
-        }
-        replies.push(budget.take(call, reply));
-        pace.count(call, reply);
-        if (pace.isOver) return pace.turn().then(run);
-      }
+  overlapReads: boolean,
+  sink: RepliesSink,
+): void {
+  new OrderedRun(steps, unplaced, nextTurn, overlapReads, sink).goOn();
+}
+
+class OrderedRun implements ReplySink {
+  readonly #steps: readonly Step[];
+  readonly #nextTurn: NextTurn;
+  readonly #overlapReads: boolean;
+  readonly #sink: RepliesSink;
+  readonly #budget: ReplyBudget;
+  readonly #pace: Pace;
+  readonly #replies: Reply[] = [];
+  /** Whether calls were handed over, and have no answer yet. */
+  #isWaiting = false;
+  /** Whether they were handed over just now: they are answered synchronously then. */
+  #isHanding = false;
+
+  constructor(
+    steps: readonly Step[],
+    unplaced: CallEnding,
+    nextTurn: NextTurn,
+    overlapReads: boolean,
+    sink: RepliesSink,
+  ) {
+    this.#steps = steps;
+    this.#nextTurn = nextTurn;
+    this.#overlapReads = overlapReads;
+    this.#sink = sink;
+    this.#budget = new ReplyBudget(unplaced);
+    this.#pace = new Pace(nextTurn);
+  }
+
+  /** Runs what comes next, until a call is not answered at once. */
+  goOn(): void {
+    const { length } = this.#steps;
+    while (this.#replies.length < length) {
+      if (!this.#runNext()) return;
     }
-    return replies;
-  };
-  return run();
+    this.#sink.onReply(this.#replies);
+  }
+
+  /** The reply of a call that was handed over alone. */
+  onReply(reply: Reply): void {
+    const { call } = this.#steps[this.#replies.length] as Step;
+    if (this.#isHanding && call !== undefined) this.#pace.count(call, reply);
+    this.#replies.push(this.#budget.take(call, reply));
+    this.#answered();
+  }
+
+  /** @returns false: the batch goes on by itself, later */
+  #runNext(): boolean {
+    const start = this.#replies.length;
+    const reads = this.#overlapReads ? readsFrom(this.#steps, start) : [];
+    if (reads.length > 1) {
+      void runTogether(reads, longestRun, this.#budget, this.#nextTurn).then((replies) => {
+        this.#replies.push(...replies);
+        this.goOn();
+      });
+      return false;
+    }
+    const step = this.#steps[start] as Step;
+    if (step.call === undefined) this.#replies.push(this.#budget.take(undefined, step.reply));
+    else if (this.#budget.isSpent) this.#replies.push(this.#budget.refuse(step.call));
+    else return this.#hand(step.call, step.executor);
+    return true;
+  }
+
+  #hand(call: Call, executor: Executor): boolean {
+    this.#isHanding = true;
+    this.#isWaiting = true;
+    if (executor.executeInOrder === undefined) executor.execute(call, this);
+    else this.#handNeighbours(executor);
+    this.#isHanding = false;
+    if (this.#isWaiting) return false;
+    if (!this.#pace.isOver) return true;
+    void this.#pace.turn().then(() => this.goOn());
+    return false;
+  }
+
+  #handNeighbours(executor: Executor): void {
+    const calls = neighboursFrom(this.#steps, this.#replies.length, executor);
+    const onReply = (replies: readonly Reply[]): void => {
+      for (let i = 0; i < calls.length; i++)
+        this.#replies.push(this.#budget.take(calls[i], replies[i]));
+      this.#answered();
+    };
+    executor.executeInOrder?.(calls, { onReply });
+  }
+
+  #answered(): void {
+    this.#isWaiting = false;
+    // Not in the middle of whatever gave the replies: the rest of the batch is no part of its work.
+    if (!this.#isHanding) queueMicrotask(() => this.goOn());
+  }
 }
 
 /** Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it. */
@@ -155,7 +204,7 @@ function sizeOf(reply: string | Uint8Array): number {
 }
 
 /**
- * Runs up to `concurrency` steps of a batch at a time, begun in order, and returns the replies in the order of the
+ * Runs up to `concurrency` steps of a batch at a time, begun in order, and gives the replies in the order of the
  * steps. For operators who know that the calls of their batches do not depend on each other.
  */
 export function runConcurrently(
@@ -163,8 +212,10 @@ export function runConcurrently(
   concurrency: number,
   unplaced: CallEnding,
   nextTurn: NextTurn,
-): Promise<readonly Reply[]> {
-  return runTogether(steps, concurrency, new ReplyBudget(unplaced), nextTurn);
+  sink: RepliesSink,
+): void {
+  const budget = new ReplyBudget(unplaced);
+  void runTogether(steps, concurrency, budget, nextTurn).then((replies) => sink.onReply(replies));
 }
 
 async function runTogether(
@@ -186,10 +237,17 @@ async function runTogether(
       } else if (budget.isSpent) {
         replies[index] = budget.refuse(call);
       } else {
-        const reply = step.executor.execute(call);
-        // Before the wait, in which others of the same turn begin their calls.
-        if (!(reply instanceof Promise)) pace.count(call, reply);
-        replies[index] = budget.take(call, await reply);
+        let isHanding = true;
+        const answered = promised<Reply>((sink) =>
+          step.executor.execute(call, {
+            onReply: (reply) => {
+              if (isHanding) pace.count(call, reply);
+              sink.onReply(reply);
+            },
+          }),
+        );
+        isHanding = false;
+        replies[index] = budget.take(call, await answered);
         if (pace.isOver) await pace.turn();
       }
     }

@@ -1,6 +1,6 @@
 import type { Document } from '../procedures/document/document-text.ts';
 import type { Procedure } from '../procedures/types.ts';
-import type { GoesToSink, Outcome, Reply, ReplySink } from '../protocol/reply.ts';
+import type { Outcome, ReplySink } from '../protocol/reply.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 import type { RequestScope } from './scope.ts';
@@ -58,8 +58,8 @@ export interface MetricsText {
  *
  * A transport may rely on this:
  *
- * - `handle` and `admit` never throw and never reject; an answer is valid JSON-RPC of at most `maxReplyBytes`.
- * - A sink gets the answer once, after `handle` has said so, whether the caller has left or not.
+ * - `handle` and `admit` never throw, and `admit` never rejects; an answer is valid JSON-RPC of at most `maxReplyBytes`.
+ * - The sink gets the answer once, within `handle` or later, whether the caller has left or not.
  * - Every request is answered: by its deadline (the scope's, and the service's own), and when the service ends.
  * - The service limits the depth, the batch, the calls in flight and the time. A transport limits bytes and callers.
  * - `handle` may be called in every state. While the service is starting, the request waits.
@@ -72,16 +72,10 @@ export interface Service {
   /** Makes the spans of requests; undefined: nobody traces. */
   readonly tracing: RequestTracing | undefined;
   /**
-   * One JSON-RPC request or batch, as text or as UTF-8 bytes. Stays synchronous when every call it holds ran inline and
-   * synchronously. Never throws, never rejects.
+   * One JSON-RPC request or batch, as text or as UTF-8 bytes. The sink gets the answer before this returns when every call
+   * ran inline and synchronously. Never throws.
    */
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
-  /** The same. The answer may also go to the sink, which spares the promise. */
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink | undefined,
-  ): Reply | Promise<Reply> | GoesToSink;
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink): void;
   /**
    * For a request that is no call and yet waits for a `verdict`: why it is refused; undefined: it is not.
    * Never throws, never rejects.

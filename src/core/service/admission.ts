@@ -2,39 +2,44 @@ import { overloadedOutcome } from '../dispatch/call.ts';
 import { awaitVerdict } from '../dispatch/deadline.ts';
 import type { Kernel } from '../dispatch/kernel.ts';
 import { refuseBody, refusePayload } from '../dispatch/kernel.ts';
+import type { CallerLimiter } from '../dispatch/rate-limit.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { keepBody } from '../protocol/body.ts';
-import {
-  type GoesToSink,
-  goesToSink,
-  type Outcome,
-  type Reply,
-  type ReplySink,
-} from '../protocol/reply.ts';
+import type { Outcome, Reply, ReplySink } from '../protocol/reply.ts';
 import type { ServiceContext } from './context.ts';
 import type { Generation } from './generation.ts';
 import type { Generations } from './generations.ts';
 
-/** One JSON-RPC request or batch. It runs, or is refused as a whole. */
+/** One JSON-RPC request or batch. It runs, or is refused as a whole. Its reply passes here, and ends what counts it. */
 export class ServiceRequest implements ReplySink {
   readonly scope: RequestScope;
   /** Text, or its UTF-8 bytes; undefined: a program in this process sent `payload`, the request parsed already. */
   body: string | Uint8Array | undefined;
   readonly payload: unknown;
-  /** Where the reply goes, and the generation that counts the request until then. */
-  sink: ReplySink | undefined;
+  /** Who counts the request until its reply. */
   generation: Generation | undefined;
+  limiter: CallerLimiter | undefined;
+  isAnswered = false;
+  readonly #sink: ReplySink;
 
-  constructor(scope: RequestScope, body: string | Uint8Array | undefined, payload?: unknown) {
+  constructor(
+    scope: RequestScope,
+    sink: ReplySink,
+    body: string | Uint8Array | undefined,
+    payload?: unknown,
+  ) {
     this.scope = scope;
+    this.#sink = sink;
     this.body = body;
     this.payload = payload;
   }
 
   onReply(reply: Reply): void {
+    this.isAnswered = true;
     this.generation?.leave();
     this.scope.leaveFlight();
-    this.sink?.onReply(reply);
+    this.limiter?.leave(this.scope);
+    this.#sink.onReply(reply);
   }
 
   /** Copies what the caller lent only until `handle` returns, since the request has to wait. */
@@ -59,84 +64,74 @@ export class Admission {
   }
 
   /** Runs the request, or refuses it: too many are in flight, or the verdict on its caller is a refusal. */
-  enter(request: ServiceRequest): Reply | Promise<Reply> {
+  enter(request: ServiceRequest): void {
     const { gate, observation } = this.#context;
     const { scope } = request;
     const refusal = this.#refusalOf(scope);
-    if (refusal !== undefined) return this.#countRefused(request, refusal);
+    if (refusal !== undefined) {
+      this.#countRefused(request, refusal);
+      return;
+    }
     const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
-    if (verdict === undefined) return this.#run(request);
+    if (verdict === undefined) {
+      this.#run(request);
+      return;
+    }
     if ('overload' in verdict && verdict.overload !== undefined) {
       observation.onOverloaded(verdict.overload, scope);
     }
-    const reply = this.#runAfter(verdict, request);
-    return gate === undefined ? reply : gate.hold(scope, reply);
+    request.limiter = gate;
+    this.#runAfter(verdict, request);
+    if (!request.isAnswered) gate?.hold(scope);
   }
 
-  /** As `enter`. The reply may go to the sink if nothing but the calls is waited for. */
-  enterInto(request: ServiceRequest, sink: ReplySink): Reply | Promise<Reply> | GoesToSink {
-    const { inFlight, gate } = this.#context;
-    const generation = this.#generations.current;
-    const { scope, body } = request;
-    const isPlain = gate === undefined && scope.verdict === undefined && body !== undefined;
-    if (!isPlain || generation === undefined || inFlight.isScarce) return this.enter(request);
-    request.sink = sink;
-    request.generation = generation;
-    const reply = this.#kernel.handle(body, scope, request);
-    if (reply === goesToSink) {
-      generation.enter();
-      scope.enterFlight(inFlight);
-    }
-    return reply instanceof Promise ? this.#track(reply, generation, scope) : reply;
-  }
-
-  /** Makes the reply of a request of which nothing runs. */
-  refuse({ body, payload }: ServiceRequest, refusal: Outcome): Reply {
+  /** Answers a request of which nothing runs. */
+  refuse(request: ServiceRequest, refusal: Outcome): void {
     const { config } = this.#context;
-    return body === undefined
-      ? refusePayload(payload, refusal, config)
-      : refuseBody(body, refusal, config);
+    const { body, payload } = request;
+    request.onReply(
+      body === undefined
+        ? refusePayload(payload, refusal, config)
+        : refuseBody(body, refusal, config),
+    );
   }
 
-  #runAfter(
-    verdict: NonNullable<RequestScope['verdict']>,
-    request: ServiceRequest,
-  ): Reply | Promise<Reply> {
+  #runAfter(verdict: NonNullable<RequestScope['verdict']>, request: ServiceRequest): void {
     const { deadlines, inFlight } = this.#context;
     const { scope } = request;
-    const settled = (refusal: Outcome | undefined): Reply | Promise<Reply> => {
+    const settle = (refusal: Outcome | undefined): void => {
       const all = refusal ?? this.#refusalOf(scope);
-      return all === undefined ? this.#run(request) : this.#countRefused(request, all);
+      if (all === undefined) this.#run(request);
+      else this.#countRefused(request, all);
     };
     const refusal = awaitVerdict(scope, verdict, deadlines);
-    if (!(refusal instanceof Promise)) return settled(refusal);
+    if (!(refusal instanceof Promise)) {
+      settle(refusal);
+      return;
+    }
     request.keep();
-    // The caller that is known now may be another one than the caller that has signed in.
+    // A request that waits for its verdict counts as in flight.
     scope.enterFlight(inFlight);
-    const reply = refusal.then((value) => {
+    const generation = this.#generations.current;
+    generation?.enter();
+    void refusal.then((value) => {
+      // The caller that is known now may be another one than the caller that has signed in.
       scope.leaveFlight();
-      return settled(value);
+      settle(value);
+      // The handling has counted the request by now: no gap between the two.
+      generation?.leave();
     });
-    // A request that waits for its verdict counts as in flight. After the line above, so that the handling counts the
-    // request before this count of it ends: no gap between the two.
-    void this.#generations.current?.track(refusal);
-    return reply;
   }
 
-  #run(request: ServiceRequest): Reply | Promise<Reply> {
+  #run(request: ServiceRequest): void {
     const generation = this.#generations.current;
     const { scope, body, payload } = request;
-    const reply =
-      body === undefined
-        ? this.#kernel.handlePayload(payload, scope)
-        : this.#kernel.handle(body, scope);
-    if (!(reply instanceof Promise) || generation === undefined) return reply;
-    return this.#track(reply, generation, scope);
-  }
-
-  #track(reply: Promise<Reply>, generation: Generation, scope: RequestScope): Promise<Reply> {
+    if (body === undefined) this.#kernel.handlePayload(payload, scope, request);
+    else this.#kernel.handle(body, scope, request);
+    if (request.isAnswered || generation === undefined) return;
+    request.generation = generation;
+    generation.enter();
     scope.enterFlight(this.#context.inFlight);
-    return generation.track(reply, scope);
   }
 
   #refusalOf(scope: RequestScope): Outcome | undefined {
@@ -149,8 +144,8 @@ export class Admission {
     return overloadedOutcome(overload);
   }
 
-  #countRefused(request: ServiceRequest, refusal: Outcome): Reply {
+  #countRefused(request: ServiceRequest, refusal: Outcome): void {
     this.#context.observation.onRefused(refusal.code, undefined, undefined, request.scope);
-    return this.refuse(request, refusal);
+    this.refuse(request, refusal);
   }
 }

@@ -29,13 +29,7 @@ import {
 import { makeDocument } from '../procedures/document/document-text.ts';
 import { registrySteps } from '../procedures/document/introspect.ts';
 import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
-import {
-  type GoesToSink,
-  type Outcome,
-  type Reply,
-  type ReplySink,
-  textOfReply,
-} from '../protocol/reply.ts';
+import { type Outcome, type Reply, type ReplySink, textOfReply } from '../protocol/reply.ts';
 import type { PoolStats, WorkerStack } from '../workers/options.ts';
 import { describeSight, lookInto } from '../workers/stack.ts';
 import { Admission, ServiceRequest } from './admission.ts';
@@ -160,7 +154,7 @@ export class Dispatcher implements Service {
    * @throws StartupError (rejects) if the call had the service start, and it could not
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
-    const reply = await this.#withScope(options, (scope) => this.#enter(scope, undefined, payload));
+    const reply = await this.#withScope(options, (scope) => this.#send(scope, undefined, payload));
     const text = textOfReply(reply);
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
@@ -175,7 +169,7 @@ export class Dispatcher implements Service {
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
-    const reply = await this.#withScope(options, (scope) => this.#enter(scope, body));
+    const reply = await this.#withScope(options, (scope) => this.#send(scope, body));
     return textOfReply(reply);
   }
 
@@ -195,31 +189,19 @@ export class Dispatcher implements Service {
       (reader) =>
         this.#withScope(options, (scope) => {
           scope.streams = reader;
-          return this.#enter(scope, undefined, payload);
+          return this.#send(scope, undefined, payload);
         }),
       options.signal,
     );
   }
 
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink | undefined,
-  ): Reply | Promise<Reply> | GoesToSink;
-  /** For transports: see {@link Service}. Synchronous if all calls of the request were synchronous. */
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink?: ReplySink,
-  ): Reply | Promise<Reply> | GoesToSink {
+  /** For transports: see {@link Service}. */
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink): void {
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
-    const request = new ServiceRequest(scope, body);
-    if (!this.#isReady) return this.#enterEarly(request, () => cancelledOutcome);
-    return sink === undefined
-      ? this.#admission.enter(request)
-      : this.#admission.enterInto(request, sink);
+    const request = new ServiceRequest(scope, sink, body);
+    if (this.#isReady) this.#admission.enter(request);
+    else void this.#enterEarly(request, () => cancelledOutcome);
   }
 
   /** For transports: see {@link Service}. */
@@ -501,7 +483,7 @@ export class Dispatcher implements Service {
 
   async #withScope(
     { signal, ...facts }: DispatchOptions,
-    run: (scope: RequestScope) => Reply | Promise<Reply>,
+    run: (scope: RequestScope) => Promise<Reply>,
   ): Promise<Reply> {
     const scope = createCallerScope(facts);
     scope.limitTo(this.config.maxRequestMs);
@@ -510,16 +492,22 @@ export class Dispatcher implements Service {
   }
 
   /** A request of a program, which hears why the service could not start. */
-  #enter(
+  #send(
     scope: RequestScope,
     body: string | Uint8Array | undefined,
     payload?: unknown,
-  ): Reply | Promise<Reply> {
-    const request = new ServiceRequest(scope, body, payload);
-    if (this.#isReady) return this.#admission.enter(request);
-    return this.#enterEarly(request, (error) => {
-      if (this.#isBeforeStart) throw error;
-      return cancelledOutcome;
+  ): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const request = new ServiceRequest(scope, { onReply: resolve }, body, payload);
+      if (this.#isReady) {
+        this.#admission.enter(request);
+        return;
+      }
+      const onFailure = (error: unknown): Outcome => {
+        if (this.#isBeforeStart) throw error;
+        return cancelledOutcome;
+      };
+      this.#enterEarly(request, onFailure).catch(reject);
     });
   }
 
@@ -527,20 +515,21 @@ export class Dispatcher implements Service {
    * A request that comes before the start has ended waits for that. If the service is closed first, the request is
    * refused as a whole: nobody knows which procedures there would have been.
    *
-   * @param onFailure says what becomes of the request if the start fails
+   * @param onFailure says what becomes of the request if the start fails; what it throws rejects this
    */
-  #enterEarly(
+  async #enterEarly(
     request: ServiceRequest,
     onFailure: (error: unknown) => Outcome,
-  ): Reply | Promise<Reply> {
-    if (!this.#isBeforeStart) return this.#admission.refuse(request, cancelledOutcome);
+  ): Promise<void> {
+    if (!this.#isBeforeStart) {
+      this.#admission.refuse(request, cancelledOutcome);
+      return;
+    }
     request.keep();
     const started = this.ready().then(() => undefined, onFailure);
-    return refusalWithin(request.scope, started, this.#context.deadlines).then((refusal) =>
-      refusal === undefined
-        ? this.#admission.enter(request)
-        : this.#admission.refuse(request, refusal),
-    );
+    const refusal = await refusalWithin(request.scope, started, this.#context.deadlines);
+    if (refusal === undefined) this.#admission.enter(request);
+    else this.#admission.refuse(request, refusal);
   }
 }
 

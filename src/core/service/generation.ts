@@ -18,7 +18,6 @@ import {
   type PlacementFacts,
   placedRemotely,
 } from '../dispatch/placement.ts';
-import type { RequestScope } from '../dispatch/scope.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import {
   describeStage,
@@ -183,20 +182,13 @@ export class Generation implements Routing, Replicas {
     return this.#placedOf(procedure).decision;
   }
 
-  /**
-   * Counts a request until its reply is there.
-   *
-   * @param scope of the request: it is in flight until then
-   */
-  track<R>(reply: Promise<R>, scope?: RequestScope): Promise<R> {
+  /** Counts what is under way until it has ended. */
+  track<R>(pending: Promise<R>): Promise<R> {
     this.enter();
-    return reply.then((value) => {
-      this.leave();
-      scope?.leaveFlight();
-      return value;
-    });
+    return pending.finally(() => this.leave());
   }
 
+  /** Counts a request until `leave`. */
   enter(): void {
     this.#inFlight++;
   }

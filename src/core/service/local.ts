@@ -106,7 +106,7 @@ function resultOf({ result, error }: Ended): unknown {
 export async function runScope<T>(
   scope: RequestScope,
   signal: AbortSignal | undefined,
-  run: (scope: RequestScope) => T | Promise<T>,
+  run: (scope: RequestScope) => Promise<T>,
 ): Promise<T> {
   if (signal === undefined) return run(scope);
   const onAbort = (): void => scope.cancel();

@@ -22,7 +22,7 @@ import {
   QueuedExecutor,
   type WaitingGroups,
 } from '../dispatch/queue/queued-executor.ts';
-import type { Reply } from '../protocol/reply.ts';
+import { promised, type Reply, type ReplySink } from '../protocol/reply.ts';
 import type { Overrun, UnstartedCalls } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
 import type { HeapSnapshot, PoolWorker } from './worker.ts';
@@ -156,11 +156,11 @@ export class Pool extends QueuedExecutor {
     return wholeMs(workUs / 1000 / this.#options.workers);
   }
 
-  override executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
+  override executeInOrder(calls: readonly Call[], sink: ReplySink<readonly Reply[]>): void {
     // A call whose procedure has `maxConcurrency` must be able to wait without its neighbours.
-    return calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)
-      ? this.#executeOneByOne(calls)
-      : super.executeInOrder(calls);
+    if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined))
+      void this.#executeOneByOne(calls).then((replies) => sink.onReply(replies));
+    else super.executeInOrder(calls, sink);
   }
 
   onTooLarge(group: CallGroup): void {
@@ -244,7 +244,9 @@ export class Pool extends QueuedExecutor {
 
   async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {
     const replies: Reply[] = [];
-    for (const call of calls) replies.push(await this.execute(call));
+    for (const call of calls) {
+      replies.push(await promised<Reply>((sink) => this.execute(call, sink)));
+    }
     return replies;
   }
 

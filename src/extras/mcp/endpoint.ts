@@ -1,11 +1,6 @@
 import { isLocalName } from '../../core/base/loopback.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
-import {
-  type GoesToSink,
-  goesToSink,
-  type Outcome,
-  type ReplySink,
-} from '../../core/protocol/reply.ts';
+import type { Outcome, ReplySink } from '../../core/protocol/reply.ts';
 import {
   type Answer,
   type BodyAnswer,
@@ -132,11 +127,7 @@ class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
     this.#hasToken = hasAuthorization;
   }
 
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink<BodyAnswer>,
-  ): BodyAnswer | Promise<BodyAnswer> | GoesToSink {
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): void {
     const events = scope.streams instanceof EventStream ? scope.streams : undefined;
     this.#events = events;
     this.#sink = sink;
@@ -145,11 +136,7 @@ class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
       events: events && writtenInto(events),
       outlet: undefined,
     };
-    const answer = this.#server.handle(body, scope, client, this);
-    if (answer === goesToSink) return goesToSink;
-    return answer instanceof Promise
-      ? answer.then((settled) => this.#toAnswer(settled))
-      : this.#toAnswer(answer);
+    this.#server.handle(body, scope, client, this);
   }
 
   onReply(answer: McpAnswer): void {

@@ -158,7 +158,7 @@ export class LineService {
       },
       cancel: (other) => this.#open.get(other)?.cancel(),
     };
-    const settle = (answer: McpAnswer): void => {
+    const onReply = (answer: McpAnswer): void => {
       body.release();
       this.#scopes.delete(scope);
       if (id !== undefined && this.#open.get(id) === scope) this.#open.delete(id);
@@ -167,11 +167,10 @@ export class LineService {
       if (answer !== undefined && !scope.cancelled) {
         this.#write(isFault(answer) ? answer.text : answer);
       }
-      this.#pump();
+      // Not in the middle of whatever gave the answer: the next line is no part of its work.
+      queueMicrotask(() => this.#pump());
     };
-    const answer = server.handle(body.add(line) ?? line, scope, client);
-    if (answer instanceof Promise) void answer.then(settle);
-    else settle(answer);
+    server.handle(body.add(line) ?? line, scope, client, { onReply });
   }
 
   #note(scope: RequestScope, text: string, taken: () => void): void {

@@ -16,8 +16,15 @@ import {
   readExactly,
   stringAt,
 } from '../../core/protocol/exact.ts';
-import type { GoesToSink, Outcome, ReplySink } from '../../core/protocol/reply.ts';
-import { type Fault, type McpAnswer, McpCode, malformed, metaNames } from './protocol.ts';
+import type { Outcome, ReplySink } from '../../core/protocol/reply.ts';
+import {
+  errorText,
+  type Fault,
+  type McpAnswer,
+  McpCode,
+  malformed,
+  metaNames,
+} from './protocol.ts';
 
 /** A message of a client: a request, or a notification if it has no id. Its arguments are not parsed. */
 export interface Message {
@@ -198,12 +205,27 @@ export interface Asked {
   readonly source: Source;
   readonly scope: RequestScope;
   readonly client: McpClient;
-  /** May get the answer instead of a promise; undefined: it is returned, or promised. */
-  readonly sink: ReplySink<McpAnswer> | undefined;
+  /** Gets the answer. */
+  readonly sink: ReplySink<McpAnswer>;
   /** Whether the body holds nothing else, so that it may be rewritten. */
   readonly isAlone: boolean;
   /** Whether somebody decided who calls: what this caller is told is then not for others. */
   readonly isPrivate: boolean;
 }
 
-export type Answered = McpAnswer | Promise<McpAnswer> | GoesToSink;
+/** Gives an answer, or the promise of one, to the client that asked. */
+export function give(
+  answer: McpAnswer | Promise<McpAnswer>,
+  id: string | undefined,
+  sink: ReplySink<McpAnswer>,
+): void {
+  if (!(answer instanceof Promise)) {
+    sink.onReply(answer);
+    return;
+  }
+  answer.then(
+    (settled) => sink.onReply(settled),
+    // Nobody is left without an answer, even if this code is at fault.
+    () => sink.onReply(errorText(id, McpCode.InternalError, 'the service failed')),
+  );
+}

@@ -4,12 +4,12 @@ import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { isObject, type ReadLimits } from '../../core/protocol/body.ts';
 import { toSource } from '../../core/protocol/read.ts';
-import { type Outcome, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
+import { type Outcome, promised, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
-  type Answered,
   type Asked,
+  give,
   type McpClient,
   type McpHead,
   type Message,
@@ -43,12 +43,14 @@ const ttlMs = 60_000;
 
 const cancelled = 'notifications/cancelled';
 
-/** An answer that goes to no sink. */
-type Returned = McpAnswer | Promise<McpAnswer>;
+/** What is answered by itself, without a call of a procedure. */
+type Made = McpAnswer | Promise<McpAnswer>;
+
+type AnswerSink = ReplySink<McpAnswer>;
 
 /**
  * The Model Context Protocol over a service: lists its procedures as tools, and calls them. It knows no transport, keeps
- * nothing between two messages, and never throws or rejects.
+ * nothing between two messages, and never throws.
  */
 export class McpServer {
   readonly #service: Service;
@@ -100,34 +102,27 @@ export class McpServer {
     }
   }
 
-  handle(body: Source, scope: RequestScope, client: McpClient): Returned;
-  handle(
-    body: Source,
-    scope: RequestScope,
-    client: McpClient,
-    sink: ReplySink<McpAnswer> | undefined,
-  ): Answered;
   /**
    * Answers the body of one message, or of a batch.
    *
    * @param body as `Service.handle` takes it. A large one is this server's own from here on
-   * @param sink may get the answer instead of a promise
    */
-  handle(
-    body: Source,
-    scope: RequestScope,
-    client: McpClient,
-    sink?: ReplySink<McpAnswer>,
-  ): Answered {
+  handle(body: Source, scope: RequestScope, client: McpClient, sink: AnswerSink): void {
     const source = toSource(body);
-    if (source === undefined) return notJson();
-    const read = readMessages(source, this.#limits);
-    if (!Array.isArray(read)) return this.#single(read, source, scope, client, sink);
-    const version = client.head?.version;
-    if (version !== undefined && version !== batchVersion) {
-      return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
+    if (source === undefined) {
+      sink.onReply(notJson());
+      return;
     }
-    return this.#admitted(scope, undefined, () => this.#batch(read, source, scope, client));
+    const read = readMessages(source, this.#limits);
+    const version = client.head?.version;
+    if (!Array.isArray(read)) this.#single(read, source, scope, client, sink);
+    else if (version !== undefined && version !== batchVersion) {
+      const reason = 'no batches: send one message';
+      sink.onReply(malformed(undefined, McpCode.InvalidRequest, reason));
+    } else {
+      const goOn = (): void => give(this.#batch(read, source, scope, client), undefined, sink);
+      this.#admitted(scope, undefined, sink, goOn);
+    }
   }
 
   #single(
@@ -135,46 +130,40 @@ export class McpServer {
     source: Source,
     scope: RequestScope,
     client: McpClient,
-    sink: ReplySink<McpAnswer> | undefined,
-  ): Answered {
-    if (isFault(message)) return message;
+    sink: AnswerSink,
+  ): void {
+    if (isFault(message)) {
+      sink.onReply(message);
+      return;
+    }
     const { id, method, requestId } = message;
     if (id !== undefined) client.begin?.(id);
     else if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
-    if (scope.verdict === undefined) {
-      if (id === undefined) return undefined;
-      // Written out: to spread an object costs a microsecond here.
-      return this.#answer({
-        message,
-        id,
-        source,
-        scope,
-        client,
-        sink,
-        isAlone: true,
-        isPrivate: false,
-      });
-    }
-    const base = { message, source, scope, client, sink: undefined, isAlone: true };
-    return this.#admitted(scope, id, () => {
-      if (id === undefined) return undefined;
-      // Nothing goes to a sink that is not given.
-      return this.#answer({ ...base, id, isPrivate: true }) as Returned;
-    });
+    const isPrivate = scope.verdict !== undefined;
+    const goOn = (): void => {
+      if (id === undefined) sink.onReply(undefined);
+      else this.#answer({ message, id, source, scope, client, sink, isAlone: true, isPrivate });
+    };
+    this.#admitted(scope, id, sink, goOn);
   }
 
   /** Goes on if it is known who calls, and that they may. */
-  #admitted(scope: RequestScope, id: string | undefined, goOn: () => Returned): Returned {
-    if (scope.verdict === undefined) return goOn();
+  #admitted(scope: RequestScope, id: string | undefined, sink: AnswerSink, goOn: () => void): void {
+    if (scope.verdict === undefined) {
+      goOn();
+      return;
+    }
     const refusal = this.#service.admit(scope);
-    const settle = (refused: Outcome | undefined): Returned => {
+    const settle = (refused: Outcome | undefined): void => {
       // The scope knows who calls by now: the service must not wait for it again.
       scope.verdict = undefined;
-      if (refused !== undefined) return refusedFault(id, refused);
-      const missing = this.#missingScopes(scope);
-      return missing.length === 0 ? goOn() : scopeFault(id, missing);
+      const missing = refused === undefined ? this.#missingScopes(scope) : [];
+      if (refused !== undefined) sink.onReply(refusedFault(id, refused));
+      else if (missing.length > 0) sink.onReply(scopeFault(id, missing));
+      else goOn();
     };
-    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+    if (refusal instanceof Promise) void refusal.then(settle);
+    else settle(refusal);
   }
 
   #missingScopes({ authText }: RequestScope): readonly string[] {
@@ -190,12 +179,20 @@ export class McpServer {
     return this.#scopes.filter((one) => scopes?.includes(one) !== true);
   }
 
-  #answer(asked: Asked): Answered {
-    const { message, id, client, isPrivate } = asked;
-    if (!isModern(message, client.head)) return this.#legacy(asked);
+  #answer(asked: Asked): void {
+    const { message, client, sink } = asked;
+    if (!isModern(message, client.head)) {
+      this.#legacy(asked);
+      return;
+    }
     const fault = modernFault(message, client.head);
-    if (fault !== undefined) return fault;
-    if (message.method === 'tools/call') return this.#tools.call(asked, this.#styles.modern);
+    if (fault !== undefined) sink.onReply(fault);
+    else if (message.method === 'tools/call') this.#tools.call(asked, this.#styles.modern);
+    else give(this.#modernAnswer(asked), asked.id, sink);
+  }
+
+  #modernAnswer(asked: Asked): Made {
+    const { message, id, isPrivate } = asked;
     const cache = `"ttlMs":${this.#ttlMs},"cacheScope":"${isPrivate ? 'private' : 'public'}"`;
     switch (message.method) {
       case 'tools/list':
@@ -210,12 +207,15 @@ export class McpServer {
     }
   }
 
-  #legacy(asked: Asked): Answered {
+  #legacy(asked: Asked): void {
+    if (asked.message.method === 'tools/call') this.#tools.call(asked, this.#styles.legacy);
+    else give(this.#legacyAnswer(asked), asked.id, asked.sink);
+  }
+
+  #legacyAnswer(asked: Asked): Made {
     const { message, id } = asked;
     const { method, protocolVersion } = message;
     switch (method) {
-      case 'tools/call':
-        return this.#tools.call(asked, this.#styles.legacy);
       case 'tools/list':
         return this.#tools.list(asked, this.#styles.legacy, '');
       case 'initialize':
@@ -247,7 +247,6 @@ export class McpServer {
       source,
       scope,
       client: { ...client, events: undefined },
-      sink: undefined,
       isAlone: false,
       isPrivate: false,
     };
@@ -272,7 +271,7 @@ export class McpServer {
   }
 
   /** @param hasRoom whether the replies so far leave room for more: nothing runs if they do not */
-  async #ofBatch(asked: Asked, hasRoom: boolean): Promise<string> {
+  async #ofBatch(asked: Omit<Asked, 'sink'>, hasRoom: boolean): Promise<string> {
     const { id, message } = asked;
     if (isModern(message, undefined)) {
       return errorText(id, McpCode.InvalidRequest, `version ${modernVersion} has no batches`);
@@ -280,7 +279,7 @@ export class McpServer {
     if (!hasRoom) {
       return errorText(id, McpCode.InternalError, 'the replies before this one are too large');
     }
-    const answer = await (this.#legacy(asked) as Returned); // no sink is given
+    const answer = await promised<McpAnswer>((sink) => this.#legacy({ ...asked, sink }));
     if (typeof answer === 'string') return answer;
     if (answer === undefined) return resultReply(id, '{}');
     return isFault(answer) ? answer.text : Buffer.from(answer).toString();

@@ -11,14 +11,13 @@ import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { MemberPlace } from '../../core/protocol/exact.ts';
 import {
   errorOutcome,
-  goesToSink,
   type Outcome,
   type Reply,
   type ReplySink,
   resultReply,
 } from '../../core/protocol/reply.ts';
 import { Catalogue } from './catalogue.ts';
-import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
+import { type Asked, give, type Message, type ProgressOutlet, type Source } from './message.ts';
 import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
 import { headOf, outcomeOf, type ResultStyle, ToolReply } from './tool-result.ts';
@@ -67,29 +66,18 @@ export class Tools {
     return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', limit);
   }
 
-  call(asked: Asked, style: ResultStyle): Answered {
+  call(asked: Asked, style: ResultStyle): void {
     const catalogue = this.catalogue();
-    if (!(catalogue instanceof Promise)) return this.#call(asked, style, catalogue);
-    // Without a sink nothing goes to one.
-    const alone = { ...asked, sink: undefined };
-    return catalogue.then((found) => this.#call(alone, style, found) as Exclude<Answered, symbol>);
+    if (catalogue instanceof Promise)
+      void catalogue.then((found) => this.#call(asked, style, found));
+    else this.#call(asked, style, catalogue);
   }
 
-  #call(asked: Asked, style: ResultStyle, catalogue: Catalogue | undefined): Answered {
-    const { message, id } = asked;
-    const { name } = message;
-    if (catalogue === undefined) return ended(id);
-    if (name === undefined) return errorText(id, McpCode.InvalidParams, 'name must be a string');
-    const tool = catalogue.find(name);
-    if (tool === undefined) {
-      const nearest = catalogue.nearest(name);
-      const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-      return errorText(id, McpCode.InvalidParams, `Unknown tool: ${name}${hint}`);
-    }
-    if (message.arguments === 'wrong') {
-      return errorText(id, McpCode.InvalidParams, 'arguments must be an object');
-    }
-    return new ToolCall(tool, id, style, this.#service).run(asked);
+  #call(asked: Asked, style: ResultStyle, catalogue: Catalogue | undefined): void {
+    const { message, id, sink } = asked;
+    const tool = catalogue === undefined ? ended(id) : toolOf(catalogue, message, id);
+    if (typeof tool === 'string') sink.onReply(tool);
+    else new ToolCall(tool, asked, style).run(this.#service);
   }
 
   #catalogueOf(served: ServedProcedures): Catalogue | Promise<Catalogue> {
@@ -112,38 +100,41 @@ function ended(id: string): string {
   return errorText(id, McpCode.InternalError, 'the service has ended');
 }
 
+/** The tool that a message names; or the error of a message that names none, or has arguments that can't be. */
+function toolOf(catalogue: Catalogue, message: Message, id: string): Tool | string {
+  const { name } = message;
+  const wrong = (reason: string): string => errorText(id, McpCode.InvalidParams, reason);
+  if (name === undefined) return wrong('name must be a string');
+  const tool = catalogue.find(name);
+  if (tool === undefined) {
+    const nearest = catalogue.nearest(name);
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    return wrong(`Unknown tool: ${name}${hint}`);
+  }
+  return message.arguments === 'wrong' ? wrong('arguments must be an object') : tool;
+}
+
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
 class ToolCall extends ToolReply implements ReplySink {
-  readonly #service: Service;
-  #sink: ReplySink<McpAnswer> | undefined;
+  readonly #asked: Asked;
   /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
-  constructor(tool: Tool, id: string, style: ResultStyle, service: Service) {
-    super(tool, id, style);
-    this.#service = service;
+  constructor(tool: Tool, asked: Asked, style: ResultStyle) {
+    super(tool, asked.id, style);
+    this.#asked = asked;
   }
 
-  run(asked: Asked): Answered {
-    const { source, message, scope, sink, isAlone } = asked;
-    if (this.tool.procedure.stream !== undefined) this.#readStream(asked);
-    const body = callBody(source, message, this.tool, isAlone);
-    if (sink === undefined) return this.#answerOf(this.#service.handle(body, scope));
-    this.#sink = sink;
-    const reply = this.#service.handle(body, scope, this);
-    return reply === goesToSink ? reply : this.#answerOf(reply);
+  run(service: Service): void {
+    const { source, message, scope, isAlone } = this.#asked;
+    if (this.tool.procedure.stream !== undefined) this.#readStream(this.#asked);
+    service.handle(callBody(source, message, this.tool, isAlone), scope, this);
   }
 
   onReply(reply: Reply): void {
+    const { sink } = this.#asked;
     const answer = this.#toAnswer(reply);
-    if (answer instanceof Promise) void answer.then((settled) => this.#sink?.onReply(settled));
-    else this.#sink?.onReply(answer);
-  }
-
-  #answerOf(reply: Reply | Promise<Reply>): McpAnswer | Promise<McpAnswer> {
-    return reply instanceof Promise
-      ? reply.then((settled) => this.#toAnswer(settled))
-      : this.#toAnswer(reply);
+    give(answer, this.id, sink);
   }
 
   #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {

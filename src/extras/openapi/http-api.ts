@@ -7,19 +7,14 @@ import type { Log } from '../../core/observe/log.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
 import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import {
-  type GoesToSink,
-  goesToSink,
-  type Outcome,
-  type Reply,
-  type ReplySink,
-} from '../../core/protocol/reply.ts';
+import type { Outcome, Reply, ReplySink } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import {
   type Answer,
   type BodyAnswer,
   bodyless,
   rateLimitLines,
+  serviceFailed,
 } from '../../server/http/edge/answer.ts';
 import type {
   ApiExchange,
@@ -191,10 +186,6 @@ const ownHeaders = [
   'rpc-timeout-ms',
 ];
 
-type Answered = BodyAnswer | Promise<BodyAnswer> | GoesToSink;
-/** An answer that goes to no sink. */
-type Returned = BodyAnswer | Promise<BodyAnswer>;
-
 /** How the service's reply to a call begins: its id is always 1, since nobody sees it. */
 const resultHead = '{"jsonrpc":"2.0","id":1,"result":';
 const errorName = '"error":';
@@ -254,18 +245,22 @@ class ApiCall implements ApiExchange, ReplySink {
   }
 
   /** Asks who calls, where somebody can say that, and goes on. See {@link BodyHandler}. */
-  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): Answered {
-    if (scope.verdict === undefined) return this.#begin(body, scope, sink);
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): void {
+    this.#sink = sink;
+    if (scope.verdict === undefined) {
+      this.#begin(body, scope);
+      return;
+    }
     const kept = keepBody(body);
     const refusal = this.#api.service.admit(scope);
-    const settle = (refused: Outcome | undefined): Returned => {
+    const settle = (refused: Outcome | undefined): void => {
       // The scope knows who calls by now: the service must not wait for it again.
       scope.verdict = undefined;
-      if (refused !== undefined) return this.#api.problems.ofRefusal(refused.text);
-      // Without a sink nothing goes to one.
-      return this.#begin(kept, scope, undefined) as Returned;
+      if (refused !== undefined) sink.onReply(this.#api.problems.ofRefusal(refused.text));
+      else this.#begin(kept, scope);
     };
-    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+    if (refusal instanceof Promise) void refusal.then(settle);
+    else settle(refusal);
   }
 
   /** See {@link ReplySink}. */
@@ -273,26 +268,27 @@ class ApiCall implements ApiExchange, ReplySink {
     this.#sink?.onReply(this.#answer(reply));
   }
 
-  #begin(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink<BodyAnswer> | undefined,
-  ): Answered {
-    if (this.#operation !== undefined) return this.#run(this.#operation, body, scope, sink);
+  #begin(body: string | Uint8Array, scope: RequestScope): void {
+    if (this.#operation !== undefined) {
+      this.#run(this.#operation, body, scope);
+      return;
+    }
     const operations = this.#api.operations();
-    if (!(operations instanceof Promise)) return this.#runIn(operations, body, scope, sink);
-    const kept = keepBody(body);
-    return operations.then((found) => this.#runIn(found, kept, scope, undefined) as Returned);
+    if (operations instanceof Promise) {
+      const kept = keepBody(body);
+      operations.then(
+        (found) => this.#runIn(found, kept, scope),
+        () => this.#sink?.onReply(serviceFailed),
+      );
+    } else {
+      this.#runIn(operations, body, scope);
+    }
   }
 
-  #runIn(
-    operations: Operations | undefined,
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink<BodyAnswer> | undefined,
-  ): Answered {
+  #runIn(operations: Operations | undefined, body: string | Uint8Array, scope: RequestScope): void {
     const refused = this.#check(operations);
-    return refused ?? this.#run(this.#operation as Operation, body, scope, sink);
+    if (refused !== undefined) this.#sink?.onReply(refused);
+    else this.#run(this.#operation as Operation, body, scope);
   }
 
   /** What the request is answered with before anything of it is read; undefined: it is a call of `#operation`. */
@@ -340,26 +336,19 @@ class ApiCall implements ApiExchange, ReplySink {
     return problems.of(415, ErrorCode.InvalidRequest, { reason }, ['accept-post', taken]);
   }
 
-  #run(
-    operation: Operation,
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink<BodyAnswer> | undefined,
-  ): Answered {
+  #run(operation: Operation, body: string | Uint8Array, scope: RequestScope): void {
     const call = this.#callOf(operation, body, scope);
-    if (typeof call === 'object' && 'status' in call) return call;
+    if (typeof call === 'object' && 'status' in call) {
+      this.#sink?.onReply(call);
+      return;
+    }
     this.#scope = scope;
-    this.#sink = sink;
     if (answersBytes(operation, this.#request.accept)) {
       scope.rawBytes = { param: scope.rawBytes?.param, asResult: true };
       scope.ending = { code: 0, runUs: neverRan };
     }
     this.#readStream(operation, scope);
-    const reply = this.#api.service.handle(call, scope, sink && this);
-    if (reply === goesToSink) return reply;
-    return reply instanceof Promise
-      ? reply.then((settled) => this.#answer(settled))
-      : this.#answer(reply);
+    this.#api.service.handle(call, scope, this);
   }
 
   /** The JSON-RPC request that this one stands for, or why it stands for none. */

@@ -32,7 +32,7 @@ import {
 } from '../../core/procedures/router.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
-import { textOfReply } from '../../core/protocol/reply.ts';
+import { promised, type Reply, textOfReply } from '../../core/protocol/reply.ts';
 import { createFetch, readStream, runScope } from '../../core/service/local.ts';
 import { currentTraceContext } from '../../core/service/tracing.ts';
 import { logFault, logLine } from '../../core/service/worker-log.ts';
@@ -93,7 +93,9 @@ export function createCaller<R extends AnyRouter>(
     const alive = setTimeout(() => {}, longestDelayMs);
     try {
       const scope = createCallerScope({ ...facts, ...currentTraceContext(), timeoutMs });
-      const reply = await runScope(scope, signal, () => kernel.handle(body, scope));
+      const reply = await runScope(scope, signal, () =>
+        promised<Reply>((sink) => kernel.handle(body, scope, sink)),
+      );
       return textOfReply(reply);
     } finally {
       clearTimeout(alive);
@@ -105,7 +107,7 @@ export function createCaller<R extends AnyRouter>(
       (reader) =>
         runScope(createCallerScope({ ...facts, ...currentTraceContext() }), signal, (scope) => {
           scope.streams = reader;
-          return kernel.handle(body, scope);
+          return promised<Reply>((sink) => kernel.handle(body, scope, sink));
         }),
       signal,
     );
@@ -163,7 +165,10 @@ export async function handleRequest(
 ): Promise<unknown> {
   if (!Router.is(router))
     throw new TypeError('handleRequest: the second argument must be a Router');
-  const text = textOfReply(await kernelOf(router).handlePayload(payload, new RequestScope()));
+  const reply = await promised<Reply>((sink) =>
+    kernelOf(router).handlePayload(payload, new RequestScope(), sink),
+  );
+  const text = textOfReply(reply);
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 

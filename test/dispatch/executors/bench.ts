@@ -5,7 +5,7 @@ import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Fault } from '../../../src/core/procedures/fault.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
-import type { Reply } from '../../../src/core/protocol/reply.ts';
+import type { Reply, ReplySink } from '../../../src/core/protocol/reply.ts';
 import { copies } from '../../fixtures/executors/batched.ts';
 import { turn } from '../../turns.ts';
 import { Board } from './board.ts';
@@ -170,7 +170,7 @@ export class Bench {
     const { tag, call } = this.#make(method, { n }, options);
     const reader = new Reader(tag, options.stallsAt);
     const sent = new Sent(tag, { ...call, sink: reader });
-    this.hand([sent], () => [this.opened.executor.execute(sent.call)]);
+    this.execute(sent);
     return { sent, reader };
   }
 
@@ -196,38 +196,51 @@ export class Bench {
 
   send(method: Method | BatchMethod, options: CallOptions = {}): Sent {
     const sent = this.make(method, options);
-    this.hand([sent], () => [this.opened.executor.execute(sent.call)]);
+    this.execute(sent);
     return sent;
+  }
+
+  execute(sent: Sent): void {
+    this.#hand([sent], (sink) =>
+      this.opened.executor.execute(sent.call, { onReply: (reply) => sink.onReply([reply]) }),
+    );
   }
 
   /** Calls of one request, one after another. */
   sendInOrder(sent: readonly Sent[]): void {
     const { executor } = this.opened;
-    this.hand(sent, () => executor.executeInOrder?.(sent.map(({ call }) => call)) ?? []);
+    const calls = sent.map(({ call }) => call);
+    this.#hand(sent, (sink) => executor.executeInOrder?.(calls, sink));
   }
 
-  /** Notes what comes back of a hand-over, thrown things too. */
-  hand(
-    sent: readonly Sent[],
-    over: () => readonly (Reply | Promise<Reply>)[] | Promise<readonly Reply[]>,
-  ): void {
-    const note = (one: Sent, reply: Reply): void => {
-      one.reply = reply;
-      one.isAnswered = true;
-      one.reportsAtAnswer = this.reportsOf(one).length;
-    };
-    const run = async (): Promise<void> => {
-      const given = over();
-      const replies = given instanceof Promise ? await given : given;
-      assert.equal(replies.length, sent.length, 'a reply for each call');
-      await Promise.all(
-        replies.map(async (reply, i) => {
-          note(sent[i] as Sent, reply instanceof Promise ? await reply : reply);
-        }),
-      );
-    };
-    const answered = run().catch((failure: unknown) => {
+  /** Notes what comes back of a hand-over, thrown things and second answers too. */
+  #hand(sent: readonly Sent[], over: (sink: ReplySink<readonly Reply[]>) => void): void {
+    const fail = (failure: unknown): void => {
       for (const one of sent) one.failure = failure;
+    };
+    const note = (replies: readonly Reply[]): void => {
+      assert.equal(replies.length, sent.length, 'a reply for each call');
+      for (const [i, one] of sent.entries()) {
+        assert.ok(!one.isAnswered, 'an answer after the answer');
+        one.reply = replies[i];
+        one.isAnswered = true;
+        one.reportsAtAnswer = this.reportsOf(one).length;
+      }
+    };
+    const answered = new Promise<void>((resolve) => {
+      const noting = (act: () => void): void => {
+        try {
+          act();
+        } catch (failure) {
+          fail(failure);
+          resolve();
+        }
+      };
+      const onReply = (replies: readonly Reply[]): void => {
+        noting(() => note(replies));
+        resolve();
+      };
+      noting(() => over({ onReply }));
     });
     for (const one of sent) one.answered = answered;
   }

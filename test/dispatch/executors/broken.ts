@@ -2,12 +2,13 @@ import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/core/protocol/errors.ts';
-import type { Reply } from '../../../src/core/protocol/reply.ts';
+import { promised, type Reply } from '../../../src/core/protocol/reply.ts';
 import { turn } from '../../turns.ts';
 import type { Opened, OpenOptions, Subject } from './subject.ts';
 
-type Execute = Executor['execute'];
-type ExecuteInOrder = NonNullable<Executor['executeInOrder']>;
+/** An executor, for those that are wrong in what they answer: the reply at once, or a promise of it. */
+type Execute = (call: Call) => Reply | Promise<Reply>;
+type ExecuteInOrder = (calls: readonly Call[]) => Promise<readonly Reply[]>;
 
 /** A real executor around which something is wrong. */
 export interface Broken {
@@ -33,15 +34,38 @@ export function withExecute(
   inOrder?: (execute: Execute) => ExecuteInOrder,
 ): Broken['opened'] {
   return ({ executor, ...rest }) => {
-    const execute = change((call) => executor.execute(call));
-    const { place, takesUnparsed } = executor;
+    const execute = change((call) => answerOf(executor, call));
     const several = inOrder?.(execute);
-    const wrong = { place, takesUnparsed, execute };
+    const wrong: Executor = {
+      place: executor.place,
+      takesUnparsed: executor.takesUnparsed,
+      execute: (call, sink) => {
+        const reply = execute(call);
+        if (reply instanceof Promise) void reply.then((settled) => sink.onReply(settled));
+        else sink.onReply(reply);
+      },
+    };
+    const executeInOrder: Executor['executeInOrder'] =
+      several && ((calls, sink) => void several(calls).then((replies) => sink.onReply(replies)));
     return {
       ...rest,
-      executor: several === undefined ? wrong : { ...wrong, executeInOrder: several },
+      executor: executeInOrder === undefined ? wrong : { ...wrong, executeInOrder },
     };
   };
+}
+
+/** The reply, if it is there at once. */
+function answerOf(executor: Executor, call: Call): Reply | Promise<Reply> {
+  let there: { readonly reply: Reply } | undefined;
+  const later = promised<Reply>((sink) =>
+    executor.execute(call, {
+      onReply: (reply) => {
+        there = { reply };
+        sink.onReply(reply);
+      },
+    }),
+  );
+  return there === undefined ? later : there.reply;
 }
 
 const asIs = (execute: Execute): Execute => execute;
@@ -86,12 +110,12 @@ export const brokenExecutors: readonly Broken[] = [
     opened: withExecute((execute) => async (call) => (await execute(call)) ?? '{"id":null}'),
   },
   {
-    name: 'rejects instead of answering -32603',
+    name: 'throws instead of answering -32603',
     breaks: 'what a handler throws is an error reply, never a rejection',
     says: /thrown or rejected: Error: internal error/,
-    opened: withExecute((execute) => async (call) => {
-      const reply = await execute(call);
-      if (String(reply).includes('-32603')) throw new Error('internal error');
+    opened: withExecute((execute) => (call) => {
+      const reply = execute(call);
+      if (typeof reply === 'string' && reply.includes('-32603')) throw new Error('internal error');
       return reply;
     }),
   },
@@ -195,8 +219,9 @@ export const brokenExecutors: readonly Broken[] = [
     opened: ({ executor, streams, close }) => {
       let isClosed = false;
       const { place, takesUnparsed } = executor;
-      const execute: Execute = (call) =>
-        isClosed ? new Promise(() => {}) : executor.execute(call);
+      const execute: Executor['execute'] = (call, sink) => {
+        if (!isClosed) executor.execute(call, sink);
+      };
       return {
         executor: { place, takesUnparsed, execute },
         streams,

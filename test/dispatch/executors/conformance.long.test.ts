@@ -1,6 +1,5 @@
-import { group, groupBatched, poolAffinity, poolBatched, poolIntoSinks } from './subjects.ts';
+import { group, groupBatched, poolAffinity, poolBatched } from './subjects.ts';
 import { conformance } from './suite.ts';
 
 /** The pool once more: its calls together, into sinks, under the name of a group, and with affinity. */
-for (const subject of [poolBatched, poolIntoSinks, group, groupBatched, poolAffinity])
-  conformance(subject);
+for (const subject of [poolBatched, group, groupBatched, poolAffinity]) conformance(subject);

@@ -100,7 +100,7 @@ function handOver(bench: Bench, request: readonly Made[]): void {
   if (first.kind.fate === 'gone') first.sent.scope.cancel();
   const sent = request.map((one) => one.sent);
   if (sent.length > 1) bench.sendInOrder(sent);
-  else bench.hand(sent, () => [bench.opened.executor.execute(first.sent.call)]);
+  else bench.execute(first.sent);
 }
 
 /** Whatever waits for the board or for its caller goes on. */

@@ -1,7 +1,6 @@
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
+import type { CallObserver } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep, OrphanCounts } from '../../../src/core/dispatch/deadline.ts';
-import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
 import { InlineTurns } from '../../../src/core/dispatch/inline-turns.ts';
 import { closedExecutor } from '../../../src/core/dispatch/kernel.ts';
@@ -11,7 +10,6 @@ import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts'
 import { SourceFiles } from '../../../src/core/modules/module-files.ts';
 import { workerExecArgv } from '../../../src/core/modules/typescript.ts';
 import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
-import { type GoesToSink, goesToSink, type Reply } from '../../../src/core/protocol/reply.ts';
 import { PoolCounters } from '../../../src/core/workers/options.ts';
 import { Pool } from '../../../src/core/workers/pool.ts';
 import { fixture } from '../../files.ts';
@@ -161,35 +159,6 @@ function poolSubject(
       };
     },
   };
-}
-
-/** The same, as transports use it: each call alone in its request, its reply into a sink. */
-export const poolIntoSinks: Subject = {
-  ...pool,
-  name: 'pool into sinks',
-  cases: { mixes: 6, closes: 1 },
-  open: async (options) => {
-    const opened = await pool.open(options);
-    return { ...opened, executor: intoSinks(opened.executor) };
-  },
-};
-
-function intoSinks(executor: Executor): Executor {
-  const { place, takesUnparsed } = executor;
-  const execute = (call: Call): Reply | Promise<Reply> => {
-    let isTold = false;
-    let reply: Reply | GoesToSink;
-    const answer = new Promise<Reply>((resolve, reject) => {
-      const onReply = (value: Reply): void => {
-        if (isTold) resolve(value);
-        else reject(new Error('the sink got the reply before anybody knew that it would'));
-      };
-      reply = executor.executeInto?.(call, { onReply });
-    });
-    isTold = true;
-    return reply === goesToSink ? answer : reply;
-  };
-  return { place, takesUnparsed, execute };
 }
 
 export const closed: Subject = {

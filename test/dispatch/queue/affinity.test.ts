@@ -14,6 +14,7 @@ import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import { assign } from '../../../src/core/workers/pool.ts';
 import { Router, Type } from '../../../src/index.ts';
+import { replyOf } from '../../replies.ts';
 import { cases, seed } from '../../seed.ts';
 
 test('rendezvous hashing spreads keys evenly, and a further worker takes keys only for itself', () => {
@@ -230,7 +231,7 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
       if ('add' in step) {
         const call = executor.make(step.add, step.key, step.caller);
         made.push(call);
-        replies.push(Promise.resolve(executor.execute(call)));
+        replies.push(replyOf(executor, call));
       } else if ('end' in step) executor.end(step.end);
       else if ('lose' in step) executor.lose(step.lose);
       else made[step.leave]?.scope.cancel();
@@ -269,7 +270,7 @@ test('a worker takes the calls of its keys, and of other keys once it has none o
   const [mine = 0] = keysOf(0);
   const [theirs = 0] = keysOf(1);
   for (const key of [mine, mine, mine, mine, mine, theirs]) {
-    void executor.execute(executor.make('near', key));
+    void replyOf(executor, executor.make('near', key));
   }
   executor.flush();
   for (let n = 0; n < 4; n++) {
@@ -285,11 +286,11 @@ test('a worker takes the calls of its keys, and of other keys once it has none o
 
 test('callers of calls with affinity and of others have the same share of a worker', () => {
   const executor = new Simulated(1);
-  for (let n = 0; n < 200; n++) void executor.execute(executor.make('near', n, 'greedy'));
+  for (let n = 0; n < 200; n++) void replyOf(executor, executor.make('near', n, 'greedy'));
   executor.flush();
   for (let n = 0; n < 20; n++) {
-    void executor.execute(executor.make('plain', n, 'ann'));
-    void executor.execute(executor.make('near', n, 'bob'));
+    void replyOf(executor, executor.make('plain', n, 'ann'));
+    void replyOf(executor, executor.make('near', n, 'bob'));
   }
   for (let n = 0; n < 60; n++) {
     executor.end(0);

@@ -11,6 +11,7 @@ import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
 import { Router } from '../../../src/index.ts';
+import { replyOf } from '../../replies.ts';
 import { seed } from '../../seed.ts';
 
 const router = new Router();
@@ -118,7 +119,7 @@ test('whatever waits, leaves and is held: each call leaves once, in runs of one 
         const id = `${made.length}`;
         const source = { params: undefined, source: undefined, start: -1, end: -1 };
         const call: Call = { procedure, id, ...source, scope };
-        made.push({ call, reply: Promise.resolve(executor.execute(call)) });
+        made.push({ call, reply: replyOf(executor, call) });
         // A caller who leaves later than others have run.
         const earlier = made[made.length - 3];
         if (step.leaves && earlier !== undefined) {

@@ -17,9 +17,9 @@ function note(service: StubService, log: string[]): void {
     }),
   };
   const handle = service.handle.bind(service);
-  service.handle = (body, scope) => {
+  service.handle = (body, scope, sink) => {
     log.push('call');
-    return handle(body, scope);
+    handle(body, scope, sink);
   };
 }
 

@@ -21,7 +21,7 @@ async function checkReplies(
     replies,
     ({ form, reply }) => `${JSON.stringify(reply.slice(0, 20))}, ${form}`,
     async ({ reply }) => {
-      service.handle = () => reply;
+      service.handle = (_body, _scope, sink) => sink.onReply(reply);
       await check(reply);
     },
   );
@@ -85,15 +85,16 @@ export function text(start: Start): void {
 
   for (const [way, wait] of [
     ['in one turn', 0],
-    ['behind a promise', 1],
+    ['later', 1],
   ] as const) {
     test(`WebSocket messages that are answered together, ${way}, are UTF-8`, async (t) => {
       const { client, service } = await start(t);
       const socket = await RawSocket.open(client());
       const answers = [...texts];
-      service.handle = () => {
+      service.handle = (_body, _scope, sink) => {
         const answer = answers.shift();
-        return wait === 0 ? answer : Promise.resolve(answer);
+        if (wait === 0) sink.onReply(answer);
+        else queueMicrotask(() => sink.onReply(answer));
       };
       for (const _ of texts) await socket.send(rpc('echo'));
       for (const expected of texts) {

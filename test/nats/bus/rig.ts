@@ -16,6 +16,7 @@ import type { Member } from '../../../src/extras/nats/member/member.ts';
 import type { MemberOptions } from '../../../src/extras/nats/member/member-options.ts';
 import { Subjects } from '../../../src/extras/nats/subjects.ts';
 import { patience } from '../../patience.ts';
+import { repliesOf, replyOf } from '../../replies.ts';
 import { describedBy, longMs, memberOf, poolOptions, streamsOf } from '../parts.ts';
 import { Bus, type BusConnection } from './bus.ts';
 
@@ -80,8 +81,13 @@ export class Rig {
   }
 
   /** Begins a call at once. */
-  async execute(call: Call): Promise<Reply> {
-    return this.pool.execute(call);
+  execute(call: Call): Promise<Reply> {
+    return replyOf(this.pool, call);
+  }
+
+  /** Begins calls of one request. */
+  executeInOrder(calls: readonly Call[]): Promise<readonly Reply[]> {
+    return repliesOf(this.pool, calls);
   }
 
   /** Lets messages come and go, and syncs, until `ended` has ended. */

@@ -8,6 +8,7 @@ import { Dispatcher } from '../../../src/core/service/dispatcher.ts';
 import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
 import type { Member } from '../../../src/extras/nats/member/member.ts';
 import { patience } from '../../patience.ts';
+import { replyOf } from '../../replies.ts';
 import { documentOf, gatewayOptions, memberOf, streamsOf } from '../parts.ts';
 import { Bus } from './bus.ts';
 
@@ -59,6 +60,6 @@ export class World {
     const scope = new RequestScope({});
     const params = undefined;
     const call = { procedure, id: '1', params, source: undefined, start: -1, end: -1, scope };
-    return this.gateway.executor.execute(call);
+    return replyOf(this.gateway.executor, call);
   }
 }

@@ -119,9 +119,7 @@ export class LoopbackRequest {
 
   protected handle(bytes: Uint8Array): void {
     this.#isHandled = true;
-    const reply = this.server.service.handle(bytes, this.scope);
-    if (reply instanceof Promise) void reply.then((settled) => this.finish(settled));
-    else this.finish(reply);
+    this.server.service.handle(bytes, this.scope, { onReply: (reply) => this.finish(reply) });
   }
 
   protected finish(reply: Reply): void {

@@ -3,7 +3,7 @@ import type { Overload } from '../../base/overloads.ts';
 import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import type { BatchRules } from '../../procedures/batch.ts';
-import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
+import type { Reply, ReplySink } from '../../protocol/reply.ts';
 import {
   type Call,
   CallEnding,
@@ -73,33 +73,23 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   /** Whether nothing is here that a close waits for. */
   protected abstract get isAnswered(): boolean;
 
-  execute(call: Call): Reply | Promise<Reply> {
+  execute(call: Call, sink: ReplySink): void {
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    return new Promise((resolve) => {
-      this.#add([this.#itemOf(call)], now, { onReply: resolve });
-    });
+    if (refusal !== undefined) sink.onReply(this.ending.refuse(call, refusal));
+    else this.#add([this.#itemOf(call)], now, sink);
   }
 
-  executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
+  executeInOrder(calls: readonly Call[], sink: ReplySink<readonly Reply[]>): void {
     const now = clockMs();
-    const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.#add([this.#itemOf(call)], now, sink);
-    return goesToSink;
-  }
-
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
-    const first = calls[0];
-    if (first === undefined) return [];
-    const now = clockMs();
-    const refusal = this.#refusal(first.scope, now);
-    if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
-    return new Promise((resolve) => {
-      const items = calls.map((call) => this.#itemInOrder(call));
-      this.#add(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
-    });
+    const [first] = calls;
+    const refusal = first && this.#refusal(first.scope, now);
+    if (first === undefined || refusal !== undefined) {
+      sink.onReply(calls.map((call) => this.ending.refuse(call, refusal ?? cancelled)));
+      return;
+    }
+    const items = calls.map((call) => this.#itemInOrder(call));
+    this.#add(items, now, (group) => sink.onReply(group.calls.map(({ reply }) => reply)));
   }
 
   onDone(group: CallGroup): void {

@@ -3,6 +3,7 @@ import {
   errorOutcome,
   errorReply,
   type Outcome,
+  promised,
   type Reply,
   replyText,
   resultOutcome,
@@ -127,9 +128,11 @@ const brackets = 2;
 /** Runs streaming procedures as if they were none: the reply is the array of the values. What a generator returns is left out. */
 export function collecting(executor: Executor, maxReplyBytes: number): Executor {
   const { place, takesUnparsed } = executor;
-  const execute = async (call: Call): Promise<Reply> => {
+  const collect = async (call: Call): Promise<Reply> => {
     const reader = new PullReader(true);
-    const reply = await executor.execute({ ...call, sink: reader });
+    const reply = await promised<Reply>((sink) =>
+      executor.execute({ ...call, sink: reader }, sink),
+    );
     if (!reader.hasOpened) return reply;
     const id = call.id ?? 'null';
     let left = maxReplyBytes - Buffer.byteLength(replyText(id, resultOutcome(''))) - brackets;
@@ -147,5 +150,9 @@ export function collecting(executor: Executor, maxReplyBytes: number): Executor 
       texts.push(read);
     }
   };
-  return { place, takesUnparsed, execute };
+  return {
+    place,
+    takesUnparsed,
+    execute: (call, sink) => void collect(call).then((reply) => sink.onReply(reply)),
+  };
 }

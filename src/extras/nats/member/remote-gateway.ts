@@ -9,12 +9,7 @@ import type {
   StreamSink,
 } from '../../../core/dispatch/streams/contract.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
-import {
-  goesToSink,
-  type Outcome,
-  type Reply,
-  type ReplySink,
-} from '../../../core/protocol/reply.ts';
+import type { Outcome, Reply, ReplySink } from '../../../core/protocol/reply.ts';
 import { afterNextLook, type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
 import { type FrameMark, MemberSession, type SyncRequest } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
@@ -453,10 +448,7 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
 
   /** Its gateway runs what follows it, when it has ended. */
   run(service: Service): void {
-    const reply = service.handle(this.#body, this.scope, this);
-    // The service never rejects.
-    if (reply instanceof Promise) void reply.then((value) => this.onReply(value));
-    else if (reply !== goesToSink) this.onReply(reply);
+    service.handle(this.#body, this.scope, this);
   }
 
   giveBack(code: number): void {

@@ -11,7 +11,6 @@ import { ErrorCode, standardErrorText } from '../../../core/protocol/errors.ts';
 import {
   errorOutcome,
   errorReply,
-  goesToSink,
   type Outcome,
   type Reply,
 } from '../../../core/protocol/reply.ts';
@@ -261,10 +260,7 @@ class Endpoint {
       body.release();
       finish(reply);
     };
-    const reply = service.handle(whole ?? new Uint8Array(0), scope, { onReply });
-    // The service never rejects.
-    if (reply instanceof Promise) void reply.then(onReply);
-    else if (reply !== goesToSink) onReply(reply);
+    service.handle(whole ?? new Uint8Array(0), scope, { onReply });
   }
 
   #forwarded(message: NatsMessage): Record<string, string> | undefined {

@@ -4,12 +4,7 @@ import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply, usualRetryMs } from '../../../core/dispatch/call.ts';
 import type { RateNotice, RequestScope } from '../../../core/dispatch/scope.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
-import {
-  errorReply,
-  type GoesToSink,
-  type Reply,
-  type ReplySink,
-} from '../../../core/protocol/reply.ts';
+import { errorReply, type Reply, type ReplySink } from '../../../core/protocol/reply.ts';
 
 /** A reply that is no JSON-RPC reply, as plain data. Each transport writes it and adds the CORS headers. */
 export interface Answer {
@@ -98,14 +93,10 @@ export const serviceFailed: Answer = failure('the service failed');
 /** What the body of a request is answered with: a reply by 200 (undefined: 204), or what has a status of its own. */
 export type BodyAnswer = Reply | Answer;
 
-/** Answers the bodies of requests: the service itself, or a protocol on top of it. Never throws, never rejects. */
+/** Answers the bodies of requests: the service itself, or a protocol on top of it. Never throws. */
 export interface BodyHandler {
   /** @param body lent until this returns, where it is bytes */
-  handle(
-    body: string | Uint8Array,
-    scope: RequestScope,
-    sink: ReplySink<BodyAnswer>,
-  ): BodyAnswer | Promise<BodyAnswer> | GoesToSink;
+  handle(body: string | Uint8Array, scope: RequestScope, sink: ReplySink<BodyAnswer>): void;
   /** Whether replies have the headers `uncachedLines`. */
   readonly isUncached?: boolean | undefined;
   /** Whether the reply may be events; undefined: if the request names them. */

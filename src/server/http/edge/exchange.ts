@@ -3,7 +3,7 @@ import { startTimer } from '../../../core/base/timer.ts';
 import { type BodyMemory, GrowingBody, RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { type GoesToSink, goesToSink, type ReplySink } from '../../../core/protocol/reply.ts';
+import type { ReplySink } from '../../../core/protocol/reply.ts';
 import {
   type EventOutlet,
   EventStream,
@@ -105,7 +105,8 @@ export class Exchange implements ReplySink<BodyAnswer> {
   #body: RequestBody | ChunkedBody | undefined;
   /** A body of known length, once it is complete. */
   #bytes: Uint8Array | undefined;
-  #isHandled = false;
+  /** `asked`: the handler has the body, and has not returned yet. */
+  #state: 'reading' | 'asked' | 'waiting' | 'answered' = 'reading';
   /** This is still the turn that read the body. Known of a drain and of a connection that closes. */
   #isInTurn = false;
   /** Reads the stream of the request; undefined: its client takes no events. */
@@ -265,10 +266,27 @@ export class Exchange implements ReplySink<BodyAnswer> {
 
   /** Takes the answer to the body from wherever it comes. */
   onReply(reply: BodyAnswer): void {
+    const isAtOnce = this.#state === 'asked';
+    this.#state = 'answered';
     this.#body?.release();
+    if (this.#closes) {
+      if (isAtOnce) this.#noteTurn();
+      this.#write(reply);
+    } else if (this.#keeps(reply)) return;
+    else if (isAtOnce) this.#send(reply, true);
+    else this.#write(reply);
+  }
+
+  /** See {@link ReplyTurns}. */
+  sendKept(reply: string): void {
+    this.#isKept = false;
+    this.#write(reply);
+  }
+
+  #write(reply: BodyAnswer): void {
     if (this.#response.isDone) return;
     if (this.#isInTurn && this.#closes) {
-      setImmediate(() => this.onReply(reply));
+      setImmediate(() => this.#write(reply));
       return;
     }
     try {
@@ -278,54 +296,30 @@ export class Exchange implements ReplySink<BodyAnswer> {
     }
   }
 
-  /** See {@link ReplyTurns}. */
-  sendKept(reply: string): void {
-    this.#isKept = false;
-    this.onReply(reply);
-  }
-
   /** The client has gone before its answer was complete. */
   onGone(): void {
     if (this.#isKept) this.#context.turns.lost();
     this.span?.left();
     this.#events?.leave();
     this.#context.bodyDeadlines.delete(this);
-    if (!this.#isHandled) this.#body?.release();
+    if (this.#state === 'reading') this.#body?.release();
     this.scope?.cancel();
   }
 
   #handle(bytes: string | Uint8Array): void {
     const { scope } = this;
     if (scope === undefined) return;
-    this.#isHandled = true;
+    this.#state = 'asked';
     this.#context.bodyDeadlines.delete(this);
-    let reply: BodyAnswer | Promise<BodyAnswer> | GoesToSink;
     try {
-      reply = this.handler.handle(bytes, scope, this);
+      this.handler.handle(bytes, scope, this);
     } catch (error) {
       this.fail(error);
       return;
     }
-    if (reply !== goesToSink && !(reply instanceof Promise) && !this.#closes) {
-      this.#body?.release();
-      if (!this.#keeps(reply)) this.#send(reply, true);
-      return;
-    }
+    if (this.#state !== 'asked') return;
+    this.#state = 'waiting';
     this.#noteTurn();
-    if (reply instanceof Promise) this.#await(reply);
-    else if (reply !== goesToSink) this.onReply(reply);
-  }
-
-  #await(reply: Promise<BodyAnswer>): void {
-    reply.then(
-      (settled) => {
-        if (this.#closes || !this.#keeps(settled)) this.onReply(settled);
-      },
-      (error: unknown) => {
-        this.#body?.release();
-        this.#response.cork(() => this.fail(error));
-      },
-    );
   }
 
   /**

@@ -13,8 +13,6 @@ import type { RequestSpan } from '../../../core/dispatch/trace.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import {
   errorReply,
-  type GoesToSink,
-  goesToSink,
   type Outcome,
   type Reply,
   type ReplySink,
@@ -36,6 +34,7 @@ class SocketMessage implements ReplySink, StreamHost {
   readonly span: RequestSpan | undefined;
   /** Why the service has refused the whole message, or has failed under it; undefined: neither. */
   failure: number | undefined;
+  isAnswered = false;
   readonly #body: RequestBody;
   readonly #owner: SocketConnection;
   /** Those that its calls may open. */
@@ -54,6 +53,7 @@ class SocketMessage implements ReplySink, StreamHost {
   }
 
   onReply(reply: Reply): void {
+    this.isAnswered = true;
     this.#body.release();
     this.#owner.onAnswer(this, reply);
   }
@@ -155,26 +155,17 @@ export class SocketConnection implements Subscriber {
       scope.verdict = verdict;
       message.failure = verdict.refusal.code;
     }
-    let reply: Reply | Promise<Reply> | GoesToSink;
     try {
-      reply = service.handle(body.add(bytes) ?? bytes, scope, message);
+      service.handle(body.add(bytes) ?? bytes, scope, message);
     } catch (error) {
       this.#onFault(message, error);
       return;
     }
     this.#callerKey ??= scope.callerKey;
-    if (reply !== goesToSink && !(reply instanceof Promise)) {
-      message.onReply(reply);
-      return;
-    }
+    if (message.isAnswered) return;
     this.#open ??= new Set();
     this.#open.add(message);
     inFlight.enter();
-    if (reply === goesToSink) return;
-    reply.then(
-      (settled) => message.onReply(settled),
-      (error: unknown) => this.#onFault(message, error),
-    );
   }
 
   onAnswer(message: SocketMessage, reply: Reply): void {

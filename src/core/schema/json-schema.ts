@@ -20,6 +20,7 @@ import {
   narrowed,
   nodeOf,
   refuseAt,
+  uncheckedKeywords,
 } from './reading.ts';
 import { listOf } from './schema-tree.ts';
 
@@ -110,19 +111,6 @@ const readOfObjects = [
   'propertyNames',
   'dependentRequired',
 ];
-
-/** Keywords that rule values out and that no node has. What checks nothing keeps them as notes. */
-const unread = new Set([
-  'if',
-  'then',
-  'else',
-  'dependentSchemas',
-  'dependencies',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  '$dynamicRef',
-  '$recursiveRef',
-]);
 
 /** Keywords whose values are data: what looks like a schema in them is none. */
 const ofData = new Set(['const', 'enum', 'default', 'examples']);
@@ -350,7 +338,7 @@ class JsonSchemaReader {
       const row = keywordNamed(keyword);
       const isLimit = row?.type !== undefined && row.describes !== true;
       const isUnread =
-        unread.has(keyword) ||
+        (uncheckedKeywords.has(keyword) && !readHere.includes(keyword)) ||
         (isLimit && (types === 'any' || ownValueFault(row, value) !== undefined));
       if (isUnread && !this.#isStrict) notes[keyword] = value;
       else given[keyword] = value;
@@ -659,7 +647,7 @@ function typesOfKeywords(json: Given): ReadonlySet<LimitedType> {
 }
 
 function typeOfKeyword(keyword: string): LimitedType | undefined {
-  if (unread.has(keyword)) return undefined;
+  if (uncheckedKeywords.has(keyword)) return undefined;
   if (readOfArrays.includes(keyword)) return 'array';
   if (readOfObjects.includes(keyword)) return 'object';
   const row = keywordNamed(keyword);

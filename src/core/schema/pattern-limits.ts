@@ -75,22 +75,21 @@ class LengthGuard {
     let others: Guard | undefined;
     let names: Guard | undefined;
     forEachPart(node, (part, step) => {
-      const guard = this.of(part, path + (step ?? ''));
-      if (guard !== undefined && mayBeLonger(node, part)) this.#refuse(part, path);
+      const place = path + (step ?? '');
+      if (mayBeLonger(node, part)) this.#assertNoneIn(part, place);
+      const guard = this.of(part, place);
       if (step === undefined) names = guard;
       else if (step === '/*') others ??= guard;
       else if (step !== '') labelled.set(step, guard);
       else if (guard !== undefined) inPlace.push(guard);
     });
     if (inPlace.length > 0) {
-      // A union may have literals that are longer.
-      const isLiteral = (value: unknown): boolean =>
-        node.kind === 'union' &&
-        node.variants.some((one) => one.kind === 'literal' && one.value === value);
-      return (value) => inPlace.every((guard) => guard(value)) || isLiteral(value);
+      // The literals of a union may be longer.
+      const literals = node.kind === 'union' ? node.variants.map(literalOf) : [];
+      return (value) => inPlace.every((guard) => guard(value)) || literals.includes(value);
     }
-    const inside = [names, others, ...labelled.values()];
-    if (inside.every((guard) => guard === undefined)) return undefined;
+    if ([names, others, ...labelled.values()].every((guard) => guard === undefined))
+      return undefined;
     return (value) => {
       if (node.kind === 'array' ? !Array.isArray(value) : !isObject(value)) return true;
       return Object.entries(value as object).every(([name, part]) => {
@@ -110,24 +109,17 @@ class LengthGuard {
     return (value) => this.#targets.get(target)?.(value) ?? true;
   }
 
-  #refuse(part: SchemaNode, path: string): never {
-    let pattern = '';
-    someWithin(part, (one) => {
-      if (isMeasured(one)) pattern = one.pattern;
-      return pattern !== '';
+  #assertNoneIn(root: SchemaNode, path: string): void {
+    someWithin(root, (node) => {
+      if (!isMeasured(node)) return false;
+      const fault = `the pattern ${JSON.stringify(node.pattern)} ${patternFault(node.pattern, 'unlimited')}`;
+      refuseAt(
+        this.#where,
+        path,
+        `longer strings pass here by another part of the schema, and ${fault}`,
+      );
     });
-    refuseAt(
-      this.#where,
-      path,
-      `longer strings pass here by another part of the schema, and the pattern ${JSON.stringify(pattern)} ${patternFault(pattern, 'unlimited')}`,
-    );
   }
-}
-
-function isAtMost(text: string, { maxLength }: MeasuredString): boolean {
-  return (
-    text.length <= maxLength || (text.length <= 2 * maxLength && codePointsIn(text) <= maxLength)
-  );
 }
 
 /** Whether a value may pass though a string in it is too long for a part of its schema. */
@@ -135,18 +127,11 @@ function mayBeLonger(node: SchemaNode, part: SchemaNode): boolean {
   switch (node.kind) {
     case 'object':
       // Which names a pattern leaves to the others is not looked at.
-      return (
-        node.patterns.length > 0 &&
-        (part === node.rest || node.patterns.some(({ node: one }) => one === part))
-      );
+      return node.patterns.length > 0 && !node.members.some((member) => member.node === part);
     case 'array':
       return part === node.contains;
-    case 'union': {
-      const types = typesOf(part);
-      return node.variants.some(
-        (other) => other !== part && typesOf(other).some((type) => types.includes(type)),
-      );
-    }
+    case 'union':
+      return node.variants.some((other) => other !== part && mayHoldText(resolved(other)));
     case 'intersection':
       return part === node.unevaluated;
     default:
@@ -154,27 +139,18 @@ function mayBeLonger(node: SchemaNode, part: SchemaNode): boolean {
   }
 }
 
-/** The types of values in which a caller may choose a string. */
-function typesOf(node: SchemaNode): readonly string[] {
-  const one = resolved(node);
-  switch (one.kind) {
-    case 'string':
-    case 'array':
-    case 'object':
-      return [one.kind];
-    case 'bytes':
-      return ['string'];
-    case 'union':
-      return one.variants.flatMap(typesOf);
-    case 'intersection':
-      return one.parts.flatMap(typesOf);
-    case 'unknown':
-    case 'not':
-    case 'custom':
-      return ['string', 'array', 'object'];
-    case 'literal':
-      return isScalar(one.value) ? [] : ['array', 'object'];
-    default:
-      return [];
-  }
+const textless = new Set<SchemaNode['kind']>(['null', 'boolean', 'number', 'integer', 'never']);
+
+function mayHoldText(node: SchemaNode): boolean {
+  return node.kind === 'literal' ? !isScalar(node.value) : !textless.has(node.kind);
+}
+
+function literalOf(node: SchemaNode): unknown {
+  return node.kind === 'literal' ? node.value : undefined;
+}
+
+function isAtMost(text: string, { maxLength }: MeasuredString): boolean {
+  return (
+    text.length <= maxLength || (text.length <= 2 * maxLength && codePointsIn(text) <= maxLength)
+  );
 }

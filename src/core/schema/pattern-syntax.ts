@@ -68,30 +68,24 @@ export type Range = readonly [from: number, to: number];
 export const lastPoint = 0x10ffff;
 export const anyPoint: readonly Range[] = [[0, lastPoint]];
 
-const digits: readonly Range[] = [[48, 57]];
+const digits = [48, 57];
 
 /** What a dot does not match, and what the letters after a backslash stand for. */
-const sets: Readonly<Record<'any' | 'digit' | 'word' | 'space', readonly Range[]>> = {
-  any: [
-    [10, 10],
-    [13, 13],
-    [0x2028, 0x2029],
-  ],
-  digit: digits,
-  word: [...digits, [65, 90], [95, 95], [97, 122]],
-  space: [
-    [9, 13],
-    [32, 32],
-    [160, 160],
-    [0x1680, 0x1680],
-    [0x2000, 0x200a],
-    [0x2028, 0x2029],
-    [0x202f, 0x202f],
-    [0x205f, 0x205f],
-    [0x3000, 0x3000],
-    [0xfeff, 0xfeff],
-  ],
+const sets = {
+  any: pairs([10, 10, 13, 13, 0x2028, 0x2029]),
+  digit: pairs(digits),
+  word: pairs([...digits, 65, 90, 95, 95, 97, 122]),
+  space: pairs([
+    9, 13, 32, 32, 160, 160, 0x1680, 0x1680, 0x2000, 0x200a, 0x2028, 0x2029, 0x202f, 0x202f, 0x205f,
+    0x205f, 0x3000, 0x3000, 0xfeff, 0xfeff,
+  ]),
 };
+
+function pairs(points: readonly number[]): Range[] {
+  return points.flatMap((from, at): Range[] =>
+    at % 2 === 0 ? [[from, points[at + 1] ?? from]] : [],
+  );
+}
 
 type Characters = AST.Character | AST.CharacterSet | AST.CharacterClass;
 

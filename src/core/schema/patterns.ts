@@ -15,6 +15,9 @@ export const bytesAround = 3;
 /** Work that the search for the worst string may take, some 40 ms. It is counted, so that no result depends on the clock. */
 const maxWork = 1_000_000;
 
+/** Comparisons of a character with a range, to tell which characters a pattern tells apart. */
+const maxComparisons = 20_000_000;
+
 /** A shorter maxLength is no advice: the steps of such a pattern grow faster than with the square of the length. */
 const shortest = 32;
 
@@ -240,39 +243,24 @@ interface Alphabet {
 
 /** @throws RangeError if the pattern tells too many characters apart */
 function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
-  const ids = new Map<readonly Range[], number>();
-  const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
-  const mark = (point: number, id: number, change: number): void => {
-    const here = cached(edges, point, () => new Map<number, number>());
-    here.set(id, (here.get(id) ?? 0) + change);
-  };
-  const sets = classes.map((ranges) =>
-    cached(ids, ranges, () => {
-      const id = ids.size;
-      for (const [from, to] of ranges) {
-        mark(from, id, 1);
-        mark(to + 1, id, -1);
-      }
-      return id;
-    }),
-  );
-  const kindsOfSet = new Map<number, number[]>();
+  const lists = [...new Set(classes)];
+  const ranges = lists.flat();
+  // Within a range nothing changes but where another one begins or has ended.
+  const points = new Set([0, ...ranges.flatMap(([from, to]) => [from, to + 1])]);
+  points.delete(lastPoint + 1);
+  if (points.size * ranges.length > maxComparisons)
+    throw new RangeError('it tells too many characters apart');
+  const kinds = lists.map((): number[] => []);
   const known = new Set<string>();
-  const open = new Map<number, number>();
-  let work = 0;
-  for (const point of [...edges.keys()].sort((a, b) => a - b)) {
-    for (const [id, change] of edges.get(point) ?? []) {
-      const count = (open.get(id) ?? 0) + change;
-      if (count === 0) open.delete(id);
-      else open.set(id, count);
-    }
-    work += open.size;
-    if (work > maxWork) throw new RangeError('it tells too many characters apart');
-    const here = [...open.keys()].sort((a, b) => a - b);
+  for (const point of [...points].sort((a, b) => a - b)) {
+    const here = lists.flatMap((list, at) =>
+      list.some(([from, to]) => from <= point && point <= to) ? [at] : [],
+    );
     const text = here.join();
-    if (point > lastPoint || known.has(text)) continue;
-    for (const id of here) cached(kindsOfSet, id, () => []).push(known.size);
+    if (known.has(text)) continue;
+    for (const at of here) kinds[at]?.push(known.size);
     known.add(text);
   }
-  return { kinds: sets.map((id) => kindsOfSet.get(id) ?? []), kindCount: known.size };
+  const kindsOf = new Map(lists.map((list, at) => [list, kinds[at]]));
+  return { kinds: classes.map((list) => kindsOf.get(list) ?? []), kindCount: known.size };
 }

@@ -36,17 +36,17 @@ const ofSeveralTypes = new Set<SchemaNode['kind']>([
   'ref',
 ]);
 
-/** Keywords that rule values out and that nothing here checks, with what to write instead. */
-const alternatives: Readonly<Record<string, string>> = {
-  oneOf: 'write a union (anyOf), whose variants a literal member tells apart',
-  if: 'write a union of the cases',
-  dependentSchemas: 'write a union of objects with and without the member',
-  dependencies: 'write dependentRequired, or a union of objects with and without the member',
-  unevaluatedItems: 'write a tuple',
-  unevaluatedProperties: 'write additionalProperties',
-  $dynamicRef: 'write a reference to a named type',
-  $recursiveRef: 'write a reference to a named type',
-};
+/** Keywords that rule values out and that no node has, with what to write instead. */
+export const uncheckedKeywords: ReadonlyMap<string, string> = new Map([
+  ['oneOf', 'write a union (anyOf), whose variants a literal member tells apart'],
+  ['if', 'write a union of the cases'],
+  ['dependentSchemas', 'write a union of objects with and without the member'],
+  ['dependencies', 'write dependentRequired, or a union of objects with and without the member'],
+  ['unevaluatedItems', 'write a tuple'],
+  ['unevaluatedProperties', 'write additionalProperties'],
+  ['$dynamicRef', 'write a reference to a named type'],
+  ['$recursiveRef', 'write a reference to a named type'],
+]);
 
 /** Keywords that every reader reads by itself, or that a value's own kind says. */
 const structural = new Set([
@@ -60,8 +60,6 @@ const structural = new Set([
   'anyOf',
   'allOf',
   'not',
-  'then',
-  'else',
 ]);
 
 /**
@@ -77,7 +75,7 @@ export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => ne
   const notes: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(given)) {
     if (value === undefined || reads.includes(keyword) || structural.has(keyword)) continue;
-    const instead = Object.hasOwn(alternatives, keyword) ? alternatives[keyword] : undefined;
+    const instead = uncheckedKeywords.get(keyword);
     if (instead !== undefined) refuse(`${keyword} is not checked here; ${instead}`);
     const row = keywordNamed(keyword);
     if (row?.type === undefined || row.describes === true) notes[keyword] = value;

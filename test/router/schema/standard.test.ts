@@ -359,7 +359,7 @@ describe('at registration', () => {
       values: z.record(z.string(), text).optional(),
       rest: z.object({ known: z.string() }).catchall(text).optional(),
       both: z.intersection(z.object({ a: text }), z.object({ b: z.string() })).optional(),
-      either: z.union([z.object({ a: text }), z.array(z.number()), z.null()]).optional(),
+      either: z.union([z.object({ a: text }), z.literal('none'), z.null()]).optional(),
       tree: Tree.optional(),
     });
     const good = `foo${'😀'.repeat(100)}bar`;

@@ -318,7 +318,7 @@ describe('a mistake is one line', () => {
         const methods = [{ name: 'a', params: [{ name: 'p', schema }] }];
         return ['codegen', broken(t, JSON.stringify({ openrpc: '1.3.2', methods }))];
       },
-      /the \$ref "file:\/\/\/etc\/passwd" at methods\[0\]\S* leads out of the document/,
+      /methods\[0\]\S*: the \$ref "file:\/\/\/etc\/passwd" leads out of the document/,
     ],
     ['a scheme that is not read', () => ['schema', 'ftp://example.com/'], /only http and https/],
     [

@@ -190,7 +190,7 @@ describe('a document without an end', () => {
     const text = await generate(
       documentOf({ $ref: '#/components/schemas/A0' }, { components: { schemas } }),
     );
-    assert.equal(text.match(/export type A\d+ = unknown;/g)?.length, count);
+    assert.match(text, /export type A0 = unknown;/);
     assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
   });
 

@@ -99,7 +99,7 @@ const types: readonly (readonly [what: string, schema: unknown, type: string])[]
   [
     'allOf with a union',
     { allOf: [{ anyOf: [{ const: 1 }, { const: 2 }] }, { type: 'number' }] },
-    '(1 | 2) & number',
+    '1 | 2',
   ],
   [
     'members beside alternatives',
@@ -127,7 +127,7 @@ const types: readonly (readonly [what: string, schema: unknown, type: string])[]
   [
     'a reference beside members',
     { $ref: '#/components/schemas/User', properties: { b: { type: 'number' } }, required: ['b'] },
-    'User & { b: number }',
+    '{ b: number } & User',
   ],
   [
     'a reference beside what says no more',

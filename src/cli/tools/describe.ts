@@ -1,12 +1,13 @@
 import { type Api, type Method, readDocument } from '../../client/codegen/document.ts';
-import { NamedTypes, SchemaTypes } from '../../client/codegen/schema-type.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import type { FlagValues, OptionName } from '../../core/config/config.ts';
 import { flagOf } from '../../core/config/option.ts';
 import { table as optionTable } from '../../core/config/table.ts';
+import { anything } from '../../core/schema/model.ts';
+import { typeText } from '../../core/schema/write-type.ts';
 import { printAndExit } from '../exit.ts';
-import { fitted, joinLines, narrowed, resultText, table } from '../output.ts';
+import { fitted, narrowed, resultText, table } from '../output.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { explained, kindOf, readOpenRpc } from './source.ts';
 
@@ -70,21 +71,17 @@ export async function list(
   await printAndExit(lines.map((line) => `${line}\n`).join(''));
 }
 
-function tableOf({ methods, references }: Api): string[] {
-  const types = new SchemaTypes(new NamedTypes(references), { inline: true });
-  const typeOf = (schema: unknown, path: string): string =>
-    joinLines(types.typeOf({ schema, root: schema, path })).replace(/(^|[:(,<] ?)\| /g, '$1');
-  const paramsOf = ({ params, raw: { rest }, path }: Method): string => {
-    const texts = params.map(({ name, required, schema }) => {
-      return `${name}${required ? '' : '?'}: ${typeOf(schema, `${path}.params`)}`;
-    });
+function tableOf({ methods }: Api): string[] {
+  const typeOf = (node = anything): string => typeText(node, { isNamed: true });
+  const paramsOf = ({ params, rest }: Method): string => {
+    const texts = params.map(
+      ({ name, required, node }) => `${name}${required ? '' : '?'}: ${typeOf(node)}`,
+    );
     if (rest !== undefined) texts.push('...');
     return texts.length === 0 ? '-' : texts.join(', ');
   };
-  const resultOf = ({ raw: { result, yields: values }, stream, path }: Method): string => {
-    const yields = stream && typeOf(values, `${path}.result`);
-    return resultText(typeOf(result, `${path}.result`), yields);
-  };
+  const resultOf = ({ result, stream }: Method): string =>
+    resultText(typeOf(result), stream && typeOf(stream.yields));
   const rows = methods.map((method) => [
     method.name,
     paramsOf(method),

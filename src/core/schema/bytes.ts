@@ -1,3 +1,5 @@
+import { forEachPart, type SchemaNode } from './model.ts';
+
 /** Bytes as base64 text with padding (RFC 4648, section 4). */
 
 /**
@@ -52,4 +54,31 @@ export function fromBase64(text: string): Bytes {
   return length === buffer.byteLength
     ? new Uint8Array(buffer)
     : new Uint8Array(buffer, byteOffset, length).slice();
+}
+
+/** Most places of bytes in one schema, most nodes that are looked at for them, and most levels. */
+const maxPlaces = 100;
+const maxVisited = 10_000;
+const maxLevels = 200;
+
+/** JSON Pointers to the bytes in a value, `*` for each item or member; within a type that holds itself, on its first level. */
+export function bytesWithin(root: SchemaNode | undefined): string[] {
+  const places = new Set<string>();
+  let visited = 0;
+  const visit = (node: SchemaNode, path: string, open: readonly SchemaNode[]): void => {
+    visited += 1;
+    const isFull = visited > maxVisited || places.size >= maxPlaces || open.length >= maxLevels;
+    if (isFull || open.includes(node)) return;
+    const around = [...open, node];
+    if (node.kind === 'bytes') places.add(path);
+    else if (node.kind === 'ref') visit(node.target, path, around);
+    // What `not`, `contains` and names are about is not sent as such.
+    else if (node.kind !== 'not')
+      forEachPart(node, (part, step) => {
+        const isItem = node.kind !== 'array' || part !== node.contains;
+        if (isItem && step !== undefined) visit(part, path + step, around);
+      });
+  };
+  if (root !== undefined) visit(root, '', []);
+  return [...places];
 }

@@ -258,7 +258,15 @@ class JsonSchemaReader {
     const isNullable = this.#isDocument && json.nullable === true;
     const node = own.kind === 'unknown' ? allOfThem(own, others) : conjunction(own, others);
     // OpenAPI 3.0 has no list of types.
-    return isNullable ? union([node, { kind: 'null', notes: {} }]) : node;
+    if (!isNullable) return node;
+    const { notes } = node;
+    return {
+      ...union([
+        { ...node, notes: {} },
+        { kind: 'null', notes: {} },
+      ]),
+      notes,
+    };
   }
 
   /** `any`: no type limits the values, and no keyword is about one type. */

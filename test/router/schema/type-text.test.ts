@@ -74,7 +74,7 @@ const table: [string, TSchema | JsonSchema, string][] = [
   [
     'object with other members',
     Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: Type.Number() }),
-    '{ a?: string; [name: string]: string | undefined | number }',
+    '{ a?: string; [name: string]: number | string | undefined }',
   ],
   [
     'record',
@@ -143,10 +143,11 @@ describe('typeText', () => {
       /\{ a\?: (.*) \}/.exec(
         typeText({ $id: name, type: 'object', properties: { a: { $ref: name } } }),
       )?.[1] ?? '';
-    assert.equal(named('a b'), 'a_b');
+    assert.equal(named('a b'), 'AB');
     assert.equal(named('9'), '_9');
-    assert.equal(named(''), '_');
-    assert.equal(named('string'), 'string_');
+    assert.equal(named(''), 'Schema');
+    assert.equal(named('string'), 'String');
+    assert.equal(named('record'), 'Record_');
   });
 
   test('members called like keywords of JSON Schema are members', () => {

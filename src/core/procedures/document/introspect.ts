@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { TSchema } from '@sinclair/typebox';
 import { cached } from '../../base/cached.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
+import { bytesWithin } from '../../schema/bytes.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
-import { anything, forEachPart, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
+import { anything, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
 import { defined } from '../../schema/schema-tree.ts';
 import { kindOf, readTypeBox } from '../../schema/typebox.ts';
 import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
@@ -291,23 +292,9 @@ function describeStream({ value: _value, yields, ...rules }: StreamRules) {
 /** What a client in this process is told of a router's procedures (`tableOf`), as `tandem codegen` tells others. */
 export function hintsOf(table: ReadonlyMap<string, Procedure>) {
   const hints = [...table].map(([name, { effects, params, returns, stream }]) => {
-    const sendsBytes = placesOf(params).length > 0;
-    const hint = { sendsBytes, bytes: placesOf(returns), yields: placesOf(stream?.yields) };
+    const sendsBytes = bytesWithin(params).length > 0;
+    const hint = { sendsBytes, bytes: bytesWithin(returns), yields: bytesWithin(stream?.yields) };
     return [name, { ...effects, ...hint }] as const;
   });
   return Object.fromEntries(hints);
-}
-
-/** JSON Pointers to the bytes in a value, `*` for each item or member; within a type that holds itself, on its first level. */
-function placesOf(root: SchemaNode | undefined): string[] {
-  const places = new Set<string>();
-  const visit = (node: SchemaNode, path: string, open: readonly SchemaNode[]): void => {
-    if (open.includes(node)) return;
-    if (node.kind === 'bytes') places.add(path);
-    const inside = node.name === undefined ? open : [...open, node];
-    if (node.kind === 'ref') visit(node.target, path, open);
-    else forEachPart(node, (part, step = '') => visit(part, path + step, inside));
-  };
-  if (root !== undefined) visit(root, '', []);
-  return [...places];
 }

@@ -332,14 +332,10 @@ class TypeWriter {
     const said: Said = { required: new Set(), declared: new Set(), around: at.said };
     for (const part of node.parts) collect(part, said, true);
     const inside = { ...at, isDocumented: false, said };
-    // A type beside parts that are of that type says nothing: documents say of each intersection of objects that it is one.
-    const parts = node.parts.filter(
-      (part) =>
-        !isPlain(part) ||
-        !node.parts.some(
-          (one) => !isPlain(one) && this.#jsonTypeOf(one) === this.#jsonTypeOf(part),
-        ),
-    );
+    const telling = node.parts.filter((part) => !isPlain(part));
+    const types = new Set(telling.map((part) => this.#jsonTypeOf(part)));
+    // A type beside parts of that type says nothing: documents say of each intersection of objects that it is an object.
+    const parts = node.parts.filter((part) => !isPlain(part) || !types.has(this.#jsonTypeOf(part)));
     return intersection(parts.map((part) => this.write(part, inside)));
   }
 
@@ -354,7 +350,7 @@ class TypeWriter {
           return others.length === 0 ? type : '';
         }
         case 'intersection':
-          return node.parts.map((one) => this.#jsonTypeOf(one)).find((type) => type !== '') ?? '';
+          return node.parts.map((one) => this.#jsonTypeOf(one)).find(Boolean) ?? '';
         case 'ref':
           return this.#jsonTypeOf(resolved(node));
         case 'integer':

@@ -29,7 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'core/dispatch',
   ],
   'core/service': ['core'],
-  client: ['core/base', 'core/procedures', 'core/schema'],
+  client: ['core/base', 'core/protocol', 'core/procedures', 'core/schema'],
   'server/http': ['core'],
   'server/supervisor': ['core', 'server/http'],
   'extras/jwt': ['core'],

@@ -12,10 +12,13 @@ test('what listen does not know is one line, and nobody listens elsewhere', asyn
   const app = new RpcApp({ router: new Router(), logLevel: 'silent' });
   t.after(() => app.close());
   for (const [at, message] of [
-    [3000, 'listen: expected an object of options, such as { port: 8000 }'],
-    [null, 'listen: expected an object of options, such as { port: 8000 }'],
-    [{ prot: 0 }, 'listen: unknown option prot, did you mean port?'],
-    [{ workers: 2 }, 'listen: unknown option workers, it takes host, port, socket, sharedPort'],
+    [3000, 'listen: the options must be an object, such as { port: 8000 }, got 3000'],
+    [null, 'listen: the options must be an object, such as { port: 8000 }, got null'],
+    [
+      { prot: 0 },
+      'listen: unknown option "prot"; did you mean port? Known: host, port, socket, sharedPort',
+    ],
+    [{ workers: 2 }, 'listen: unknown option "workers". Known: host, port, socket, sharedPort'],
     [{ port: '0' }, 'option port: expected a whole number, 0 to 65535, got "0"'],
     [{ host: 'a b', port: 0 }, 'option host: expected a host name or an IP address, got "a b"'],
   ] as const) {

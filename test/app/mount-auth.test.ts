@@ -163,11 +163,11 @@ describe('nodeHandler({ auth })', () => {
 
   test('a mistake in the options is one line, and no handler', () => {
     for (const [options, message] of [
-      [{ authenticate: () => 1 }, 'nodeHandler: unknown option authenticate, did you mean auth?'],
-      [{ Auth: () => 1 }, 'nodeHandler: unknown option Auth, did you mean auth?'],
-      [{ user: () => 1 }, 'nodeHandler: unknown option user, it takes auth'],
-      [{ auth: { user: 'ann' } }, 'nodeHandler: option auth: expected a function, got object'],
-      [() => 1, 'nodeHandler: expected an object of options, such as { auth }'],
+      [{ authenticate: () => 1 }, 'nodeHandler: unknown option "authenticate". Known: auth'],
+      [{ Auth: () => 1 }, 'nodeHandler: unknown option "Auth"; did you mean auth? Known: auth'],
+      [{ user: () => 1 }, 'nodeHandler: unknown option "user". Known: auth'],
+      [{ auth: { user: 'ann' } }, 'nodeHandler: option auth must be a function, got an object'],
+      [() => 1, 'nodeHandler: the options must be an object, such as { auth }, got a function'],
     ] as const) {
       assert.throws(
         () => shared.app.nodeHandler(options as MountOptions),

@@ -225,7 +225,7 @@ describe('upgradeHandler()', () => {
   test('a mistake in the options is one line, and no handler', () => {
     const app = new RpcApp({ router: router(), logLevel: 'silent' });
     assert.throws(() => app.upgradeHandler({ authenticate: () => 1 } as never), {
-      message: 'upgradeHandler: unknown option authenticate, did you mean auth?',
+      message: 'upgradeHandler: unknown option "authenticate". Known: auth',
     });
     assert.throws(
       () => app.upgradeHandler({ auth: 7 } as never),

@@ -411,26 +411,30 @@ describe('options of jwt', () => {
       return assert.fail(`taken: ${JSON.stringify(options)}`);
     };
     const cases: readonly (readonly [unknown, RegExp])[] = [
-      [undefined, /^jwt: expected an object of options, such as \{ issuer/],
-      [{ audience }, /^jwt: option issuer: expected an http or https URL.*, got undefined$/],
-      [{ issuer: 'auth.example.com', audience }, /option issuer: expected an http.* give jwksUri/],
+      [undefined, /^jwt: the options must be an object, such as \{ issuer/],
+      [{ audience }, /^jwt: option issuer must be an http or https URL.*, got undefined$/],
+      [{ issuer: 'auth.example.com', audience }, /option issuer must be an http.* give jwksUri/],
       [{ issuer: [issuer], audience }, /option issuer/],
-      [{ issuer }, /option audience: expected a text, or a list of texts, got undefined$/],
+      [{ issuer }, /option audience must be a text, or a list of texts, got undefined$/],
+      [{ issuer, audence: audience }, /unknown option "audence"; did you mean audience\?/],
       [{ issuer, audience: '' }, /option audience/],
       [{ issuer, audience: [] }, /option audience/],
-      [
-        { issuer, audience, jwksUri: '/jwks' },
-        /option jwksUri: expected an http or https URL, got/,
-      ],
+      [{ issuer, audience, jwksUri: '/jwks' }, /option jwksUri must be an http or https URL, got/],
       [{ issuer, audience, jwksUri: 'file:///x' }, /option jwksUri/],
-      [{ issuer, audience, algorithms: ['HS256'] }, /option algorithms: expected a list of RS256/],
+      [
+        { issuer, audience, algorithms: ['HS256'] },
+        /option algorithms\.0 must be 'RS256', .* got "HS256"/,
+      ],
       [{ issuer, audience, algorithms: ['none'] }, /option algorithms/],
       [{ issuer, audience, algorithms: [] }, /option algorithms/],
       [{ issuer, audience, algorithms: 'RS256' }, /option algorithms/],
       [{ issuer, audience, clockToleranceSeconds: -1 }, /option clockToleranceSeconds/],
       [{ issuer, audience, clockToleranceSeconds: '5s' }, /option clockToleranceSeconds/],
-      [{ issuer, audience, optional: 'yes' }, /option optional: expected true or false/],
-      [{ issuer, audience, jwksUrl: 'x' }, /^jwt: unknown option jwksUrl, did you mean jwksUri\?$/],
+      [{ issuer, audience, optional: 'yes' }, /option optional must be true or false/],
+      [
+        { issuer, audience, jwksUrl: 'x' },
+        /^jwt: unknown option "jwksUrl"; did you mean jwksUri\? Known: /,
+      ],
     ];
     for (const [options, message] of cases) assert.match(refused(options), message);
   });

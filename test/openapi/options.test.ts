@@ -158,7 +158,7 @@ describe('the option cache of a procedure', () => {
     assert.match(refusedCache({ ...minute, scope: 'shared' }), /cache\.scope must be/);
     assert.match(
       refusedCache({ ...minute, staleSecond: 1 }),
-      /no member "staleSecond".*did you mean/,
+      /unknown option "cache\.staleSecond".*did you mean/,
     );
     assert.match(refusedCache([1]), /option cache must be an object/);
   });
@@ -243,7 +243,7 @@ describe('the status of a declared error', () => {
       assert.throws(
         () => declare({ code: 1, message: 'x', status: status as number }),
         (error) =>
-          error instanceof RegistrationError && /errors\.A: status must be/.test(error.message),
+          error instanceof RegistrationError && /errors\.A\.status must be/.test(error.message),
       );
     }
   });

@@ -20,23 +20,19 @@ test('a batch procedure that can not work is refused, and the message says what 
     [
       { batch: {} },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024, got a value of type undefined; for single calls leave batch out',
+      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got undefined',
     ],
     [
       { batch: { max: 1 } },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024, got 1; for single calls leave batch out',
+      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got 1',
     ],
     [
       { batch: { max: 2000 } },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024, got 2000; for single calls leave batch out',
+      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got 2000',
     ],
-    [
-      { batch: { max: 8, wait: 2 } },
-      handler,
-      'option batch has no member "wait". Known: max, parallel',
-    ],
+    [{ batch: { max: 8, wait: 2 } }, handler, 'unknown option "batch.wait". Known: max, parallel'],
     [
       { batch: { max: 8, parallel: 0 } },
       async () => [],

@@ -107,7 +107,7 @@ describe('a topic', () => {
     for (const options of [{ buffer: 0 }, { buffer: 1.5 }, { buffer: '9' }, { overflow: 'drop' }]) {
       assert.throws(
         () => new Topic(options as TopicOptions),
-        /^TypeError: Topic: (buffer|overflow)/,
+        /^TypeError: Topic: option (buffer|overflow) must be/,
       );
     }
   });

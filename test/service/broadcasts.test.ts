@@ -182,19 +182,19 @@ describe('broadcast', () => {
     [
       'an option that nobody knows',
       ['note', 1, { timeout: 5 }],
-      /unknown option timeout, did you mean timeoutMs\?/,
+      /unknown option "timeout"; did you mean timeoutMs\?/,
     ],
     [
       'a time that is none',
       ['note', 1, { timeoutMs: Number.NaN }],
-      /timeoutMs must be milliseconds above 0, at most 2147483647, not NaN/,
+      /timeoutMs must be milliseconds above 0, at most 2147483647, got NaN/,
     ],
     [
       'a time that is text',
       ['note', 1, { timeoutMs: '5' }],
-      /timeoutMs must be milliseconds above 0, at most 2147483647, not 5/,
+      /timeoutMs must be milliseconds above 0, at most 2147483647, got "5"/,
     ],
-    ['a replay that is not last', ['note', 1, { replay: true }], /replay must be 'last', not true/],
+    ['a replay that is not last', ['note', 1, { replay: true }], /replay must be 'last', got true/],
     [
       'a Map',
       ['note', { a: [new Map()] }],
@@ -258,6 +258,6 @@ test('createCaller takes a function for context.broadcast', async () => {
   assert.deepEqual(told, [['note', { level: 3 }]]);
   assert.throws(
     () => createCaller(router, { broadcast: 'note' as never }),
-    /broadcast: expected a function, got string/,
+    /option broadcast must be a function, got "note"/,
   );
 });

@@ -179,7 +179,8 @@ describe('createCaller', () => {
     const misspelt = { atuh: { user: 'ann' } } as never;
     assert.throws(() => createCaller(new Router(), misspelt), {
       name: 'StartupError',
-      message: 'createCaller: unknown option atuh, did you mean auth?',
+      message:
+        'createCaller: unknown option "atuh"; did you mean auth? Known: auth, broadcast, headers, onFault, remoteAddress, state',
     });
   });
 

@@ -12,3 +12,11 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   return typeof (value as { then?: unknown }).then === 'function';
 }
+
+/** A value in a message: short, never its members. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? 'an array' : 'an object';
+  return typeof value === 'function' ? 'a function' : String(value);
+}

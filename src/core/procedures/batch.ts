@@ -1,8 +1,10 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
-import { isObject } from '../protocol/body.ts';
+import { safeFrom } from '../schema/options.ts';
+import { model } from '../schema/type.ts';
 import type { CallContext, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
-import { isAsyncFunction, isGeneratorFunction, shown } from './registration.ts';
+import { isAsyncFunction, isGeneratorFunction } from './registration.ts';
 
 /** See the option `batch` of a procedure. */
 export interface BatchOptions {
@@ -72,7 +74,22 @@ export function inOrder<Key, Row>(
 const mostCalls = 1024;
 const usualParallel = 4;
 
-const members = ['max', 'parallel'];
+/** The schema of the option. */
+export function batchSchema(): TSchema {
+  return model(
+    {
+      max: Type.Integer({
+        minimum: 2,
+        maximum: mostCalls,
+        description: `a whole number of calls, 2 to ${mostCalls} (for single calls leave batch out)`,
+      }),
+      parallel: Type.Optional(
+        Type.Integer({ ...safeFrom(1), description: 'a whole number of runs, 1 or more' }),
+      ),
+    } satisfies Record<keyof BatchOptions, TSchema>,
+    { description: 'an object: { max, parallel? }' },
+  );
+}
 
 /** What can't be beside `batch`, and what to do. */
 const exclusive = {
@@ -83,38 +100,23 @@ const exclusive = {
 } as const;
 
 /**
- * Checks what does not depend on the handler.
+ * Completes the option, which {@link batchSchema} has taken.
  *
  * @returns undefined if calls run one by one
- * @throws RegistrationError
+ * @throws RegistrationError for an option that can't be beside it
  */
 export function compileBatch(
-  options: Readonly<Record<string, unknown>>,
+  options: { readonly [Name in keyof typeof exclusive]?: unknown } & {
+    readonly batch?: BatchOptions | undefined;
+  },
   where: string,
 ): Omit<BatchRules, 'handler'> | undefined {
-  const { batch } = options;
-  if (!isObject(batch)) return undefined;
-  const odd = Object.keys(batch).find((name) => !members.includes(name));
-  if (odd !== undefined) {
-    throw new RegistrationError(
-      `${where}: option batch has no member ${JSON.stringify(odd)}. Known: ${members.join(', ')}`,
-    );
-  }
+  if (options.batch === undefined) return undefined;
   for (const [name, advice] of Object.entries(exclusive)) {
-    if (options[name] === undefined) continue;
+    if (options[name as keyof typeof exclusive] === undefined) continue;
     throw new RegistrationError(`${where}: option ${name} can't stand beside batch: ${advice}`);
   }
-  const { max, parallel = usualParallel } = batch;
-  if (!isCount(max, 2, mostCalls)) {
-    throw new RegistrationError(
-      `${where}: option batch.max must be a whole number of calls, 2 to ${mostCalls}, got ${shown(max)}; for single calls leave batch out`,
-    );
-  }
-  if (!isCount(parallel, 1, Number.MAX_SAFE_INTEGER)) {
-    throw new RegistrationError(
-      `${where}: option batch.parallel must be a whole number of runs, 1 or more, got ${shown(parallel)}`,
-    );
-  }
+  const { max, parallel = usualParallel } = options.batch;
   return { max, parallel };
 }
 
@@ -136,8 +138,4 @@ export function assertBatchHandler(
       `${where}: option batch.parallel is for an asynchronous handler, and a synchronous one runs once at a time: leave parallel out, or declare async: true for a function that returns a promise`,
     );
   }
-}
-
-function isCount(value: unknown, least: number, most: number): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most;
 }

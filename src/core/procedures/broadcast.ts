@@ -1,7 +1,9 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { Place } from '../base/place.ts';
-import { assertOptionNames } from '../base/suggest.ts';
 import { longestDelayMs, startTimer } from '../base/timer.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
+import { optionsCheck } from '../schema/options.ts';
+import { model } from '../schema/type.ts';
 import { describe, shortly } from './fault.ts';
 
 /** What `setup` is told of its thread: `export function setup({ group, isMainThread }) {...}`. */
@@ -54,13 +56,21 @@ export interface BroadcastRequest {
   readonly isReplayed: boolean;
 }
 
-const optionNames = [
-  'group',
-  'timeoutMs',
-  'replay',
-] as const satisfies readonly (keyof BroadcastOptions)[];
+const checkOptions = optionsCheck(() => {
+  const members: Record<keyof BroadcastOptions, TSchema> = {
+    group: Type.String(),
+    timeoutMs: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: longestDelayMs,
+      description: `milliseconds above 0, at most ${longestDelayMs}`,
+    }),
+    replay: Type.Literal('last', { description: "'last'" }),
+  };
+  const description = "an object, such as { group: 'gpu', timeoutMs: 1000 }";
+  return Type.Partial(model(members, { description }));
+}, TypeError);
 
-/** @throws TypeError, StartupError that say which argument of `broadcast` can't be */
+/** @throws TypeError that says which argument of `broadcast` can't be */
 export function toBroadcastRequest(
   name: unknown,
   params: unknown,
@@ -69,25 +79,10 @@ export function toBroadcastRequest(
   if (typeof name !== 'string') {
     throw new TypeError(`broadcast: the name must be a string, not ${typeof name}`);
   }
-  assertOptionNames('broadcast', options, optionNames, "{ group: 'gpu', timeoutMs: 1000 }");
+  checkOptions(options, 'broadcast');
   const { group, timeoutMs, replay } = options;
-  if (group !== undefined && typeof group !== 'string') {
-    throw new TypeError(`broadcast: the group must be a string, not ${typeof group}`);
-  }
-  if (timeoutMs !== undefined && !isTime(timeoutMs)) {
-    throw new TypeError(
-      `broadcast: timeoutMs must be milliseconds above 0, at most ${longestDelayMs}, not ${String(timeoutMs)}`,
-    );
-  }
-  if (replay !== undefined && replay !== 'last') {
-    throw new TypeError(`broadcast: replay must be 'last', not ${JSON.stringify(replay)}`);
-  }
   const text = params === undefined ? undefined : jsonTextOf(params, 'broadcast: params');
   return { name, params: text, group, timeoutMs, isReplayed: replay === 'last' };
-}
-
-function isTime(ms: unknown): boolean {
-  return typeof ms === 'number' && ms > 0 && ms <= longestDelayMs;
 }
 
 /** A broadcast on its way to a thread. */

@@ -1,5 +1,5 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { clockMs } from '../base/clock.ts';
-import { RegistrationError } from '../base/registration-error.ts';
 import { isThenable } from '../base/value-kinds.ts';
 import type { LazyContext } from './lazy-context.ts';
 import {
@@ -57,15 +57,14 @@ export function assertMiddleware(value: unknown, where: string): asserts value i
   assertCallable(value, where, 'a middleware');
 }
 
-export function assertUseList(
-  value: unknown,
-  where: string,
-): asserts value is readonly Middleware[] {
-  if (!Array.isArray(value)) {
-    throw new RegistrationError(`${where}: option use must be a list of middleware functions`);
-  }
+/** The schema of the option `use`. */
+export function useList(): TSchema {
+  return Type.Array(Type.Unknown(), { description: 'a list of middleware functions' });
+}
+
+export function assertUseList(list: readonly unknown[], where: string): void {
   // By index: forEach leaves out holes.
-  for (let i = 0; i < value.length; i++) assertMiddleware(value[i], `${where}: use[${i}]`);
+  for (let i = 0; i < list.length; i++) assertMiddleware(list[i], `${where}: use[${i}]`);
 }
 
 function nameOf({ run }: Link): string {

@@ -1,10 +1,10 @@
-import type { Static, TSchema } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
-import { didYouMean } from '../base/suggest.ts';
 import { RpcError } from '../protocol/errors.ts';
 import { assertCheckable } from '../schema/faults.ts';
+import { oneOf, valueThat } from '../schema/options.ts';
+import { model } from '../schema/type.ts';
 import { readTypeBox } from '../schema/typebox.ts';
-import { shown } from './registration.ts';
 
 /** An error that a procedure declares: part of its contract. */
 export interface ErrorDeclaration {
@@ -48,6 +48,37 @@ export interface CompiledErrors {
   readonly make: Readonly<Record<string, (data?: unknown) => RpcError>>;
 }
 
+const errorNames = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The schema of the option. The names are checked in {@link compileErrors}. */
+export function errorsSchema(): TSchema {
+  const { MIN_SAFE_INTEGER: least, MAX_SAFE_INTEGER: most } = Number;
+  const declaration = model(
+    {
+      code: Type.Union(
+        [
+          Type.Integer({ minimum: least, maximum: -32769 }),
+          Type.Integer({ minimum: -31999, maximum: most }),
+        ],
+        { description: 'an integer outside -32768 to -32000, which JSON-RPC 2.0 reserves' },
+      ),
+      message: Type.String({ minLength: 1, description: 'a string, not empty' }),
+      data: Type.Optional(Type.Unknown()),
+      status: Type.Optional(
+        valueThat(
+          isErrorStatus,
+          'an HTTP status from 400 to 599 that tells nothing of the connection',
+        ),
+      ),
+    } satisfies Record<keyof ErrorDeclaration, TSchema>,
+    { description: 'an object: { code, message, data?, status? }' },
+  );
+  return Type.Record(Type.String(), declaration, {
+    description: 'an object of errors: { NAME: { code, message, data?, status? } }',
+  });
+}
+
+/** @throws RegistrationError for what the schema cannot say */
 export function compileErrors(
   declared: ErrorDeclarations | undefined,
   where: string,
@@ -56,11 +87,13 @@ export function compileErrors(
   const names = new Map<number, string>();
   const kept: Record<string, ErrorDeclaration> = {};
   const make: Record<string, (data?: unknown) => RpcError> = {};
-  for (const [name, declaration] of Object.entries(declared)) {
+  for (const [name, { code, message, data, status }] of Object.entries(declared)) {
     const place = `${where}: errors.${name}`;
-    const fault = declarationFault(name, declaration);
-    if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
-    const { code, message, data, status } = declaration;
+    if (!errorNames.test(name)) {
+      throw new RegistrationError(
+        `${place}: an error's name has letters, digits and _, and begins with a letter or _`,
+      );
+    }
     const other = names.get(code);
     if (other !== undefined) {
       throw new RegistrationError(
@@ -74,30 +107,6 @@ export function compileErrors(
     make[name] = (value) => new RpcError(code, message, value);
   }
   return { declared: kept, make: Object.freeze(make) };
-}
-
-const members = ['code', 'message', 'data', 'status'];
-
-function declarationFault(name: string, declaration: unknown): string | undefined {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === '__proto__') {
-    return "an error's name has letters, digits and _, and begins with a letter or _";
-  }
-  if (typeof declaration !== 'object' || declaration === null) {
-    return 'must be an object: { code, message, data?, status? }';
-  }
-  const odd = Object.keys(declaration).find((key) => !members.includes(key));
-  if (odd !== undefined)
-    return `unknown member ${JSON.stringify(odd)}. Known: ${members.join(', ')}${didYouMean(odd, members)}`;
-  const { code, message, status } = declaration as Partial<Record<keyof ErrorDeclaration, unknown>>;
-  if (!Number.isSafeInteger(code)) return `code must be an integer, got ${String(code)}`;
-  if (Number(code) >= -32768 && Number(code) <= -32000) {
-    return `the code ${String(code)} is reserved: JSON-RPC 2.0 keeps -32768 to -32000 for itself`;
-  }
-  if (typeof message !== 'string' || message === '') return 'message must be a string, not empty';
-  if (status !== undefined && !isErrorStatus(status)) {
-    return `status must be an HTTP status from 400 to 599 that tells nothing of the connection, got ${shown(status)}`;
-  }
-  return undefined;
 }
 
 /** Statuses by which clients and proxies act on the connection, whatever the body says. */
@@ -123,28 +132,23 @@ export interface Effects {
 
 const names = ['readOnly', 'idempotent', 'destructive', 'openWorld'] as const;
 
+export function effectsSchema(): TSchema {
+  const description = 'an object: { readOnly?, idempotent?, destructive?, openWorld? }';
+  const members = Object.fromEntries(names.map((name) => [name, Type.Boolean()]));
+  return Type.Partial(model(members, { description }));
+}
+
 /**
  * @returns undefined if nothing is said
  * @throws RegistrationError
  */
 export function compileEffects(given: Effects | undefined, where: string): Effects | undefined {
-  if (given === undefined) return undefined;
-  const effects: { -readonly [Name in keyof Effects]: boolean } = {};
-  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
-    const known = names.find((one) => one === name);
-    if (known === undefined || (value !== undefined && typeof value !== 'boolean')) {
-      const hint = known === undefined ? didYouMean(name, names) : '';
-      throw new RegistrationError(
-        `${where}: effects.${name.slice(0, 64)} is none of ${names.join(', ')}, each true or false${hint}`,
-      );
-    }
-    if (typeof value === 'boolean') effects[known] = value;
-  }
-  if (effects.readOnly === true && effects.destructive === true) {
+  if (given?.readOnly === true && given.destructive === true)
     throw new RegistrationError(`${where}: effects can't be readOnly and destructive at once`);
-  }
-  // In the order above, so that the documents and fingerprints of replicas are equal.
-  const ordered = names.flatMap((name) => (name in effects ? [[name, effects[name]]] : []));
+  // In the order of the names, so that the documents and fingerprints of replicas are equal.
+  const ordered = names.flatMap((name) =>
+    given?.[name] === undefined ? [] : [[name, given[name]]],
+  );
   return ordered.length === 0 ? undefined : Object.freeze(Object.fromEntries(ordered) as Effects);
 }
 
@@ -167,7 +171,16 @@ export interface CacheRules {
 
 const longestCache = 366 * 24 * 60 * 60;
 
-const cacheMembers = ['maxAgeSeconds', 'scope', 'staleSeconds'];
+export function cacheSchema(): TSchema {
+  const description = `a whole number of seconds, 0 to ${longestCache}`;
+  const seconds = Type.Integer({ minimum: 0, maximum: longestCache, description });
+  const members: Record<keyof CacheOptions, TSchema> = {
+    maxAgeSeconds: seconds,
+    scope: Type.Optional(oneOf('private', 'public')),
+    staleSeconds: Type.Optional(seconds),
+  };
+  return model(members, { description: 'an object: { maxAgeSeconds, scope?, staleSeconds? }' });
+}
 
 /**
  * @param where begins the message, e.g. `procedure "add"`
@@ -179,24 +192,7 @@ export function compileCache(
   where: string,
 ): CacheRules | undefined {
   if (given === undefined) return undefined;
-  const odd = Object.keys(given).find((name) => !cacheMembers.includes(name));
-  if (odd !== undefined) {
-    throw new RegistrationError(
-      `${where}: option cache has no member ${JSON.stringify(odd)}. Known: ${cacheMembers.join(', ')}${didYouMean(odd, cacheMembers)}`,
-    );
-  }
   const { maxAgeSeconds, scope = 'private', staleSeconds = 0 } = given;
-  for (const [name, seconds] of Object.entries({ maxAgeSeconds, staleSeconds })) {
-    if (Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= longestCache) continue;
-    throw new RegistrationError(
-      `${where}: option cache.${name} must be a whole number of seconds, 0 to ${longestCache}, got ${String(seconds)}`,
-    );
-  }
-  if (scope !== 'private' && scope !== 'public') {
-    throw new RegistrationError(
-      `${where}: option cache.scope must be 'private' or 'public', got ${String(scope)}`,
-    );
-  }
   if (effects?.readOnly !== true) {
     throw new RegistrationError(
       `${where}: option cache needs effects: { readOnly: true }, since only what is read by GET is kept`,

@@ -1,9 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { groupNameAllowed, isGroupName } from '../base/place.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { didYouMean } from '../base/suggest.ts';
 import { longestDelayMs } from '../base/timer.ts';
-import { isObject } from '../protocol/body.ts';
 import {
   isStandard,
   type ParamsOf,
@@ -12,8 +10,9 @@ import {
   type ResultOf,
   type ResultSchema,
 } from '../schema/declared.ts';
+import { aFunction, oneOf, optionsCheck, safeFrom, valueThat } from '../schema/options.ts';
 import { compileParams, compileReturns } from '../schema/schema.ts';
-import { base64 } from '../schema/type.ts';
+import { base64, model } from '../schema/type.ts';
 import { compileAffinity } from './affinity.ts';
 import {
   assertBatchHandler,
@@ -21,6 +20,7 @@ import {
   type BatchHandler,
   type BatchOptions,
   type BatchRules,
+  batchSchema,
   compileBatch,
   type Results,
 } from './batch.ts';
@@ -32,14 +32,18 @@ import {
   type LinkMembers,
   linkMembers,
   linksOf,
+  useList,
 } from './chain.ts';
 import type { Env, HandlerContext, StateOf } from './context.ts';
 import {
+  cacheSchema,
   compileCache,
   compileEffects,
   compileErrors,
   type Effects,
   type ErrorDeclarations,
+  effectsSchema,
+  errorsSchema,
 } from './declarations.ts';
 import type { Link, Middleware } from './middleware.ts';
 import {
@@ -47,7 +51,6 @@ import {
   assertName,
   isAsyncFunction,
   isGeneratorFunction,
-  shown,
   theHandler,
 } from './registration.ts';
 import type {
@@ -166,7 +169,7 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   if (tool === 'content') toolContent ??= createToolContent();
   return {
     options,
-    batch: compileBatch(options as Readonly<Record<string, unknown>>, where),
+    batch: compileBatch(options, where),
     members: {
       ...params,
       ...compileReturns(tool === 'content' ? toolContent : options.returns, where),
@@ -247,89 +250,61 @@ function nameOf(options: unknown, handler: unknown): string {
   return typeof handler === 'function' ? handler.name : '';
 }
 
-interface Rule {
-  readonly valid: (value: unknown) => boolean;
-  readonly expected: string;
-}
-
 /** Types of arktype are functions. */
 const isSchema = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || isStandard(value);
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
 
-const isString = (value: unknown): boolean => typeof value === 'string';
-const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
-const resultRule: Rule = {
-  valid: isSchema,
-  expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
-};
-
-const optionRules: Readonly<Record<keyof ProcedureOptions, Rule>> = {
-  name: { valid: isString, expected: 'a string' },
-  params: { valid: isSchema, expected: paramsForms },
-  returns: resultRule,
-  errors: {
-    valid: isObject,
-    expected: 'an object of errors: { NAME: { code, message, data?, status? } }',
-  },
-  effects: {
-    valid: isObject,
-    expected: 'an object: { readOnly?, idempotent?, destructive?, openWorld? }',
-  },
-  tool: {
-    valid: (value) => value === false || value === 'content',
-    expected: "false or 'content'",
-  },
-  httpApi: { valid: (value) => value === false, expected: 'false, or left out' },
-  cache: { valid: isObject, expected: 'an object: { maxAgeSeconds, scope?, staleSeconds? }' },
-  doc: { valid: isString, expected: 'a string' },
-  placement: {
-    valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
-    expected: "'inline', 'worker' or 'auto'",
-  },
-  group: { valid: isGroupName, expected: `the name of a group of workers: ${groupNameAllowed}` },
-  authorize: {
-    valid: (value) => typeof value === 'function',
-    expected: 'a function of context and params',
-  },
-  use: { valid: Array.isArray, expected: 'a list of middleware functions' },
-  timeoutMs: {
-    valid: (value) => isCount(value) && Number(value) <= longestDelayMs,
-    expected: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
-  },
-  maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
-  batch: { valid: isObject, expected: 'an object: { max, parallel? }' },
-  affinity: {
-    valid: (value) => isString(value) && value !== '',
-    expected: "the name of a param, or 'caller'",
-  },
-  yields: resultRule,
-  stream: {
-    valid: (value) => value === true || isObject(value),
-    expected: 'true, or an object: { notification?, unsubscribe?, collect?, drain? }',
-  },
-  async: { valid: isBoolean, expected: 'true or false' },
-};
-
-const streamOptionRules: Readonly<Record<keyof StreamOptions, Rule>> = {
-  notification: { valid: isString, expected: 'a name' },
-  unsubscribe: { valid: isString, expected: 'a name' },
-  collect: { valid: isBoolean, expected: 'true or false' },
-  drain: { valid: (value) => value === 'end' || value === 'finish', expected: "'end' or 'finish'" },
-};
+const checkOptions = optionsCheck(() => {
+  const result = valueThat(
+    isSchema,
+    'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
+  );
+  const stream: Record<keyof StreamOptions, TSchema> = {
+    notification: Type.String(),
+    unsubscribe: Type.String(),
+    collect: Type.Boolean(),
+    drain: oneOf('end', 'finish'),
+  };
+  const members: Record<keyof ProcedureOptions, TSchema> = {
+    name: Type.String(),
+    params: valueThat(isSchema, paramsForms),
+    returns: result,
+    errors: errorsSchema(),
+    effects: effectsSchema(),
+    tool: Type.Union([Type.Literal(false), Type.Literal('content')]),
+    httpApi: Type.Literal(false, { description: 'false, or left out' }),
+    cache: cacheSchema(),
+    doc: Type.String(),
+    placement: oneOf('inline', 'worker', 'auto'),
+    group: valueThat(isGroupName, `the name of a group of workers: ${groupNameAllowed}`),
+    authorize: aFunction('a function of context and params'),
+    use: useList(),
+    timeoutMs: Type.Integer({
+      minimum: 1,
+      maximum: longestDelayMs,
+      description: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
+    }),
+    maxConcurrency: Type.Integer({
+      ...safeFrom(1),
+      description: 'a whole number of calls, 1 or more',
+    }),
+    batch: batchSchema(),
+    affinity: Type.String({ minLength: 1, description: "the name of a param, or 'caller'" }),
+    yields: result,
+    stream: Type.Union([Type.Literal(true), Type.Partial(model(stream))], {
+      description: 'true, or an object: { notification?, unsubscribe?, collect?, drain? }',
+    }),
+    async: Type.Boolean(),
+  };
+  const description = 'an object and come before the handler';
+  return Type.Partial(model(members, { description }));
+});
 
 function assertOptions(options: unknown, where: string): asserts options is ProcedureOptions {
-  if (!isObject(options)) {
-    throw new RegistrationError(
-      `${where}: the options must be an object and come before the handler, got ${shown(options)}`,
-    );
-  }
-  assertRules(options, optionRules, `${where}: option `, (name, hint, all) => {
-    return `${where}: unknown option ${name}${hint} Known: ${all}`;
-  });
-  if (options.use !== undefined) assertUseList(options.use, where);
-  if (options.name !== undefined) assertName(options.name, where);
-  const { placement, group, tool, returns } = options as ProcedureOptions;
+  checkOptions(options, where);
+  const { use, name, placement, group, tool, returns } = options as ProcedureOptions;
+  if (use !== undefined) assertUseList(use, where);
+  if (name !== undefined) assertName(name, where);
   if (tool === 'content' && returns !== undefined) {
     throw new RegistrationError(
       `${where}: option tool says what is returned, { content: [...] }: leave returns out`,
@@ -342,35 +317,8 @@ function assertOptions(options: unknown, where: string): asserts options is Proc
   }
 }
 
-/**
- * @param place begins the message about a value, and ends with what stands before the option's name
- * @param unknownText the message about an option that has no rule; `hint` names one that is near
- */
-function assertRules(
-  options: object,
-  rules: Readonly<Record<string, Rule>>,
-  place: string,
-  unknownText: (name: string, hint: string, all: string) => string,
-): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
-      const known = Object.keys(rules);
-      throw new RegistrationError(
-        unknownText(JSON.stringify(name), didYouMean(name, known), known.join(', ')),
-      );
-    }
-    const { valid, expected } = rules[name] as Rule;
-    if (value !== undefined && !valid(value)) {
-      throw new RegistrationError(`${place}${name} must be ${expected}, got ${shown(value)}`);
-    }
-  }
-}
-
 function compileStream({ yields, stream }: ProcedureOptions, where: string): StreamRules {
   const options = typeof stream === 'object' ? stream : {};
-  assertRules(options, streamOptionRules, `${where}: option stream.`, (name, hint, all) => {
-    return `${where}: option stream has no member ${name}. Known: ${all}${hint}`;
-  });
   const { notification, unsubscribe, collect = false, drain = 'end' } = options;
   if (notification !== undefined) assertName(notification, `${where}: option stream.notification`);
   if (unsubscribe !== undefined) assertName(unsubscribe, `${where}: option stream.unsubscribe`);

@@ -1,4 +1,5 @@
 import { RegistrationError } from '../base/registration-error.ts';
+import { shown } from '../base/value-kinds.ts';
 
 const maxNameLength = 256;
 const allowed = 'letters, digits and _ - . / :';
@@ -68,15 +69,4 @@ export function isGeneratorFunction(value: object): boolean {
 /** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */
 function functionKind(value: object): string {
   return String((value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag]);
-}
-
-/** A value in a message: short, never its members. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'an array'
-      : `a value of type ${typeof value}`;
 }

@@ -1,13 +1,15 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
-import { didYouMean } from '../base/suggest.ts';
-import { isPlain } from '../base/value-kinds.ts';
+import { isPlain, shown } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
-import { addLinks, assertMiddleware, assertUseList, distinct, linksOf } from './chain.ts';
+import { aFunction, optionsCheck } from '../schema/options.ts';
+import { model } from '../schema/type.ts';
+import { addLinks, assertMiddleware, assertUseList, distinct, linksOf, useList } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';
 import type { ContractFrom, ProcedureTree } from './from.ts';
 import type { Authorize, Link, Middleware, UseList } from './middleware.ts';
 import { createProcedure, isProcedure, type MakeProcedure, renamed } from './procedure.ts';
-import { assertCallable, assertName, shown } from './registration.ts';
+import { assertCallable, assertName } from './registration.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
@@ -119,25 +121,22 @@ export interface MergeOptions<E extends Env = Env, Xs extends readonly object[] 
   readonly use?: UseList<E, Xs> | undefined;
 }
 
-const known = ['replace', 'authorize', 'use'];
+const checkMergeOptions = optionsCheck(() => {
+  const members: Record<keyof MergeOptions, TSchema> = {
+    replace: Type.Boolean(),
+    authorize: aFunction(),
+    use: useList(),
+  };
+  return Type.Partial(model(members));
+});
 
-/**
- * The links that a merge adds. An option that nobody knows may be an `authorize` with a typing error in its name.
- */
-function linksOfMerge(options: unknown): readonly Link[] {
-  if (!isObject(options)) {
-    throw new RegistrationError(`merge: the options must be an object, got ${shown(options)}`);
-  }
-  const odd = Object.keys(options).find((name) => !known.includes(name));
-  if (odd !== undefined) {
-    throw new RegistrationError(
-      `merge: unknown option ${JSON.stringify(odd)}. Known: ${known.join(', ')}${didYouMean(odd, known)}`,
-    );
-  }
+/** The links that a merge adds. */
+function linksOfMerge(options: MergeOptions): readonly Link[] {
+  checkMergeOptions(options, 'merge');
   const { authorize, use } = options;
   if (authorize !== undefined) assertCallable(authorize, 'merge', 'option authorize');
   if (use !== undefined) assertUseList(use, 'merge');
-  return linksOf(authorize as Authorize | undefined, use as readonly Middleware[] | undefined);
+  return linksOf(authorize, use);
 }
 
 function treeFault(value: unknown, path: string): string {
@@ -292,7 +291,7 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
     if (typeof prefix !== 'string') {
       throw new RegistrationError(`merge: the prefix must be a string, got ${typeof prefix}`);
     }
-    const front = linksOfMerge(options);
+    const front = linksOfMerge(options as MergeOptions);
     const sources = sourcesOf(other);
     const entries = [...tableOf(other)].map(([own, procedure]) => {
       const name = prefix + own;

@@ -1,6 +1,8 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { isReplica } from '../base/thread-role.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
-import { shown } from './registration.ts';
+import { oneOf, optionsCheck, safeFrom } from '../schema/options.ts';
+import { model } from '../schema/type.ts';
 import type { Procedure, StreamRules } from './types.ts';
 
 /** `subscribe`, alone or as the last word of a name: after `_`, `.`, `/` or `:`. */
@@ -54,6 +56,14 @@ export interface TopicOptions {
   readonly overflow?: 'drop-oldest' | 'end' | undefined;
 }
 
+const checkTopicOptions = optionsCheck(() => {
+  const members: Record<keyof TopicOptions, TSchema> = {
+    buffer: Type.Integer({ ...safeFrom(1), description: 'a whole number of values, 1 or more' }),
+    overflow: oneOf('drop-oldest', 'end'),
+  };
+  return Type.Partial(model(members));
+}, TypeError);
+
 /**
  * Hands values of one source to all who subscribe: `topic.publish(value)`, and in a stream
  * `for await (const value of topic.subscribe(signal)) yield value`. A subscriber that does not keep up costs `buffer` values,
@@ -67,15 +77,9 @@ export class Topic<T> {
   readonly #subscriptions = new Set<Subscription<T>>();
 
   /** @throws TypeError for an option that can't be */
-  constructor({ buffer = 16, overflow = 'drop-oldest' }: TopicOptions = {}) {
-    if (!Number.isSafeInteger(buffer) || buffer < 1) {
-      throw new TypeError(
-        `Topic: buffer must be a whole number of values, 1 or more, got ${shown(buffer)}`,
-      );
-    }
-    if (overflow !== 'drop-oldest' && overflow !== 'end') {
-      throw new TypeError(`Topic: overflow must be 'drop-oldest' or 'end', got ${shown(overflow)}`);
-    }
+  constructor(options: TopicOptions = {}) {
+    checkTopicOptions(options, 'Topic');
+    const { buffer = 16, overflow = 'drop-oldest' } = options;
     this.#buffer = buffer;
     this.#overflow = overflow;
   }

@@ -37,29 +37,54 @@ const maxExpected = 300;
 
 /** Why `value` does not match a schema: the first few issues. They hold nothing of the value but its members' names. */
 export function explain(node: SchemaNode, value: unknown, checks: Checks): ParamIssue[] {
+  return mismatchesOf(node, value, checks).map(({ path, message, node: part, value: given }) => ({
+    path,
+    message,
+    expected: part === undefined ? 'never' : expectedText(part),
+    received: receivedType(given),
+  }));
+}
+
+/** A part of a value that does not match its schema. */
+export interface Mismatch {
+  readonly path: string;
+  readonly message: string;
+  /** What the part has to match; undefined: nothing describes it. */
+  readonly node: SchemaNode | undefined;
+  readonly value: unknown;
+  /** Of a member of an unknown name: the known ones. */
+  readonly names: Iterable<string> | undefined;
+}
+
+/** {@link explain} for code: with the values. */
+export function mismatchesOf(node: SchemaNode, value: unknown, checks: Checks): Mismatch[] {
   const explainer = new Explainer(checks);
   checks.remembering(() => explainer.describe(node, value, ''));
-  return explainer.issues;
+  return explainer.mismatches;
 }
 
 const badName = 'has a name that is not allowed here';
 
 class Explainer {
-  readonly issues: ParamIssue[] = [];
+  readonly mismatches: Mismatch[] = [];
   readonly #checks: Checks;
 
   constructor(checks: Checks) {
     this.#checks = checks;
   }
 
-  #refuse(node: SchemaNode | undefined, value: unknown, path: string, message: string): void {
-    if (this.#full) return;
-    const expected = node === undefined ? 'never' : expectedText(node);
-    this.issues.push({ path, message, expected, received: receivedType(value) });
+  #refuse(
+    node: SchemaNode | undefined,
+    value: unknown,
+    path: string,
+    message: string,
+    names?: Iterable<string>,
+  ): void {
+    if (!this.#full) this.mismatches.push({ path, message, node, value, names });
   }
 
   get #full(): boolean {
-    return this.issues.length >= maxIssues;
+    return this.mismatches.length >= maxIssues;
   }
 
   #explain(node: SchemaNode, value: unknown, path: string): void {
@@ -68,7 +93,7 @@ class Explainer {
   }
 
   describe(node: SchemaNode, value: unknown, path: string): void {
-    const before = this.issues.length;
+    const before = this.mismatches.length;
     switch (node.kind) {
       case 'object':
         if (isObject(value)) this.#object(node, value, path);
@@ -87,7 +112,7 @@ class Explainer {
         break;
     }
     // Every part matches, so the value as a whole is at fault: its type, a length, uniqueItems, a custom kind.
-    if (this.issues.length === before) this.#refuse(node, value, path, ruleText(node, value));
+    if (this.mismatches.length === before) this.#refuse(node, value, path, ruleText(node, value));
   }
 
   #object(node: ObjectNode, value: Record<string, unknown>, path: string): void {
@@ -132,16 +157,23 @@ class Explainer {
       if (rest === undefined || matched.length > 0 || names.has(name)) continue;
       // Patterns alone say which names there may be: no name is near to them.
       const isOfPatterns = patterns.length > 0 && members.length === 0;
-      this.#other(rest, value[name], place, () =>
-        isOfPatterns ? badName : unknownText(name, names),
-      );
+      this.#other(rest, value[name], place, name, isOfPatterns ? undefined : names);
     }
   }
 
-  /** Explains a member that nothing else declares. */
-  #other(rest: SchemaNode, value: unknown, place: string, message: () => string): void {
+  /** Explains a member that nothing else declares. @param names those that are known, if they are told apart one by one */
+  #other(
+    rest: SchemaNode,
+    value: unknown,
+    place: string,
+    name: string,
+    names: Iterable<string> | undefined,
+  ): void {
     if (rest.kind !== 'never') this.#explain(rest, value, place);
-    else this.#refuse(undefined, value, place, message());
+    else {
+      const message = names === undefined ? badName : unknownText(name, names);
+      this.#refuse(undefined, value, place, message, names);
+    }
   }
 
   #items(node: ArrayNode, value: readonly unknown[], path: string): void {
@@ -163,7 +195,7 @@ class Explainer {
       if (this.#full) return;
       if (parts.some((part) => declares(part, name, matches))) continue;
       const place = path + shownSegment(name);
-      this.#other(unevaluated, value[name], place, () => unknownText(name, names));
+      this.#other(unevaluated, value[name], place, name, names);
     }
   }
 

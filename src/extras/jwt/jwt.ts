@@ -1,8 +1,11 @@
 import { createRequire } from 'node:module';
+import { type TSchema, Type } from '@sinclair/typebox';
 import type * as Jose from 'jose';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { assertOptionNames } from '../../core/base/suggest.ts';
+import { shown } from '../../core/base/value-kinds.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
+import { oneOf, optionsCheck, valueThat } from '../../core/schema/options.ts';
+import { model } from '../../core/schema/type.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
 /** Whose tokens are taken, and how. */
@@ -91,66 +94,41 @@ export function jwt(options: JwtOptions): (request: JwtRequest) => Promise<JwtAu
   };
 }
 
-const optionNames = [
-  'issuer',
-  'audience',
-  'jwksUri',
-  'algorithms',
-  'clockToleranceSeconds',
-  'optional',
-] as const satisfies readonly (keyof JwtOptions)[];
+const issuerExpected = 'an http or https URL (for an issuer that is none give jwksUri too)';
 
-function assertJwtOptions(options: JwtOptions): void {
+const checkOptions = optionsCheck(() => {
+  const text = Type.String({ minLength: 1, description: 'a text' });
+  const members: Record<keyof JwtOptions, TSchema> = {
+    issuer: Type.String({ minLength: 1, description: issuerExpected }),
+    audience: Type.Union([text, Type.Array(text, { minItems: 1 })], {
+      description: 'a text, or a list of texts',
+    }),
+    jwksUri: Type.Optional(valueThat(isHttpUrl, 'an http or https URL')),
+    algorithms: Type.Optional(
+      Type.Array(oneOf(...algorithmNames), {
+        minItems: 1,
+        description: `a list of ${algorithmNames.join(', ')}`,
+      }),
+    ),
+    clockToleranceSeconds: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 600, description: 'seconds, 0 to 600' }),
+    ),
+    optional: Type.Optional(Type.Boolean()),
+  };
   const example =
     "{ issuer: 'https://auth.example.com', audience: 'https://tools.example.com/mcp' }";
-  assertOptionNames('jwt', options, optionNames, example);
-  const { issuer, audience, jwksUri, algorithms, clockToleranceSeconds, optional } = options;
-  if (jwksUri !== undefined) assertIs('jwksUri', jwksUri, isHttpUrl, 'an http or https URL');
-  const [isIssuer, allowed] =
-    jwksUri === undefined
-      ? [isHttpUrl, 'an http or https URL; for an issuer that is none give jwksUri too']
-      : [isText, 'a text'];
-  assertIs('issuer', issuer, isIssuer, allowed);
-  assertIs('audience', audience, isTextOrList, 'a text, or a list of texts');
-  if (algorithms !== undefined) {
-    const areKnown = (given: unknown) =>
-      isList(given, (one) => algorithmNames.some((known) => known === one));
-    assertIs('algorithms', algorithms, areKnown, `a list of ${algorithmNames.join(', ')}`);
-  }
-  if (clockToleranceSeconds !== undefined) {
-    const isTolerance = (given: unknown) => typeof given === 'number' && given >= 0 && given <= 600;
-    assertIs('clockToleranceSeconds', clockToleranceSeconds, isTolerance, 'seconds, 0 to 600');
-  }
-  if (optional !== undefined) {
-    assertIs('optional', optional, (given) => typeof given === 'boolean', 'true or false');
-  }
-}
+  return model(members, { description: `an object, such as ${example}` });
+}, StartupError);
 
-function assertIs(
-  name: string,
-  given: unknown,
-  isRight: (given: unknown) => boolean,
-  allowed: string,
-): void {
-  if (isRight(given)) return;
-  const shown = (JSON.stringify(given) ?? String(given)).slice(0, 60);
-  throw new StartupError(`jwt: option ${name}: expected ${allowed}, got ${shown}`);
-}
-
-function isText(given: unknown): given is string {
-  return typeof given === 'string' && given !== '';
+function assertJwtOptions(options: JwtOptions): void {
+  checkOptions(options, 'jwt');
+  const { issuer, jwksUri } = options;
+  if (jwksUri !== undefined || isHttpUrl(issuer)) return;
+  throw new StartupError(`jwt: option issuer must be ${issuerExpected}, got ${shown(issuer)}`);
 }
 
 function isHttpUrl(given: unknown): boolean {
-  return isText(given) && /^https?:\/\/\S+$/.test(given) && URL.canParse(given);
-}
-
-function isList(given: unknown, isEntry: (entry: unknown) => boolean): boolean {
-  return Array.isArray(given) && given.length > 0 && given.every(isEntry);
-}
-
-function isTextOrList(given: unknown): boolean {
-  return isText(given) || isList(given, isText);
+  return typeof given === 'string' && /^https?:\/\/\S+$/.test(given) && URL.canParse(given);
 }
 
 /** Found, not loaded: a service that lacks it must not start, and loading takes its time. */
@@ -203,7 +181,7 @@ function tokenOf(authorization: string | undefined): string {
 function scopesOf({ scope, scp }: Jose.JWTPayload): string[] {
   const given: unknown = scope ?? scp;
   const list: unknown = typeof given === 'string' ? given.split(' ') : given;
-  return Array.isArray(list) ? list.filter(isText) : [];
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string' && one !== '') : [];
 }
 
 /** Checks tokens of one issuer. */

@@ -1,13 +1,15 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { assertOptionNames, didYouMean } from '../../core/base/suggest.ts';
 import { resolveConfig } from '../../core/config/config.ts';
 import { type Authenticator, createAuthenticator } from '../../core/dispatch/authenticate.ts';
 import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
+import { aFunction, optionsCheck } from '../../core/schema/options.ts';
+import { model } from '../../core/schema/type.ts';
 import type { DispatcherOptions } from '../../core/service/context.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import { logHookFault } from '../../core/service/worker-log.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
-import { assertHook, type Hooks } from './hooks.ts';
+import type { Hooks } from './hooks.ts';
 
 /** Options of the dispatcher and of HTTP. */
 export interface AppOptions extends Omit<DispatcherOptions, 'nats'>, Pick<Hooks, 'authenticate'> {
@@ -30,18 +32,21 @@ export interface ListenOptions {
   readonly sharedPort?: boolean | undefined;
 }
 
-const listenNames = [
-  'host',
-  'port',
-  'socket',
-  'sharedPort',
-] as const satisfies readonly (keyof ListenOptions)[];
+const checkListenOptions = optionsCheck(() => {
+  const members: Record<keyof ListenOptions, TSchema> = {
+    host: Type.Unknown(),
+    port: Type.Unknown(),
+    socket: Type.Unknown(),
+    sharedPort: Type.Boolean(),
+  };
+  return Type.Partial(model(members, { description: 'an object, such as { port: 8000 }' }));
+}, StartupError);
 
 /**
  * @throws StartupError for what can't be the options of `listen`: a server must not come up elsewhere than it was told to
  */
 export function assertListenOptions(at: ListenOptions): void {
-  assertOptionNames('listen', at, listenNames, '{ port: 8000 }');
+  checkListenOptions(at, 'listen');
   const { host, port, socket } = at;
   resolveConfig({ host, port, socket });
 }
@@ -94,7 +99,16 @@ interface NatsOptions {
   readonly serviceVersion?: string | undefined;
 }
 
-const natsNames = ['servers', 'role', 'service', 'serviceVersion'];
+const checkNatsOptions = optionsCheck(() => {
+  const value = Type.Unknown();
+  const members: Record<keyof NatsOptions, TSchema> = {
+    servers: value,
+    role: value,
+    service: value,
+    serviceVersion: value,
+  };
+  return Type.Partial(model(members));
+}, StartupError);
 
 /**
  * The options as the table of options has them.
@@ -104,13 +118,8 @@ const natsNames = ['servers', 'role', 'service', 'serviceVersion'];
 function flattened(nats: string | readonly string[] | NatsOptions | undefined): object {
   if (nats === undefined) return {};
   if (typeof nats !== 'object' || Array.isArray(nats)) return { nats };
+  checkNatsOptions(nats, 'option nats');
   const { servers, role, service, serviceVersion } = nats as NatsOptions;
-  const odd = Object.keys(nats).find((name) => !natsNames.includes(name));
-  if (odd !== undefined) {
-    throw new StartupError(
-      `option nats: it has no member ${odd}. Known: ${natsNames.join(', ')}${didYouMean(odd, natsNames)}`,
-    );
-  }
   return {
     nats: servers,
     ...(role === undefined ? {} : { natsRole: role }),
@@ -144,7 +153,10 @@ export interface FetchOptions<Request extends globalThis.Request = globalThis.Re
   readonly auth?: ((request: Request) => unknown) | undefined;
 }
 
-const mountNames = ['auth'] as const satisfies readonly (keyof MountOptions)[];
+const checkMountOptions = optionsCheck(() => {
+  const members: Record<keyof MountOptions, TSchema> = { auth: aFunction() };
+  return Type.Partial(model(members, { description: 'an object, such as { auth }' }));
+}, StartupError);
 
 /**
  * The option `auth` of a mount.
@@ -158,9 +170,8 @@ export function toMountAuth<Request, Own extends Request>(
   dispatcher: Dispatcher,
   method: 'nodeHandler' | 'fetchHandler' | 'upgradeHandler',
 ): Authenticator<Request> | undefined {
-  assertOptionNames(method, options, mountNames, '{ auth }', { authenticate: 'auth' });
+  checkMountOptions(options, method);
   const { auth } = options;
-  assertHook(auth, `${method}: option auth`);
   // A mount gets the requests of its framework.
   return auth && toAuthenticator('auth', (request) => auth(request as Own), dispatcher);
 }

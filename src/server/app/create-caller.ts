@@ -1,3 +1,4 @@
+import { type TSchema, Type } from '@sinclair/typebox';
 import {
   type Client,
   RpcError as ClientError,
@@ -7,7 +8,7 @@ import {
   _r as toRequest,
 } from '../../client/index.ts';
 import { createReadable, type Open } from '../../client/stream.ts';
-import { assertOptionNames } from '../../core/base/suggest.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { longestDelayMs } from '../../core/base/timer.ts';
 import { type Config, resolveConfig } from '../../core/config/config.ts';
 import { DeadlineSweep, OrphanCounts } from '../../core/dispatch/deadline.ts';
@@ -33,10 +34,11 @@ import {
 import type { Procedure } from '../../core/procedures/types.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
 import { promised, type Reply, textOfReply } from '../../core/protocol/reply.ts';
+import { aFunction, optionsCheck } from '../../core/schema/options.ts';
+import { model } from '../../core/schema/type.ts';
 import { createFetch, readStream, runScope } from '../../core/service/local.ts';
 import { currentTraceContext } from '../../core/service/tracing.ts';
 import { logFault, logLine } from '../../core/service/worker-log.ts';
-import { assertHook } from './hooks.ts';
 
 /** @typeParam E the environment of the router that is called */
 export interface CallerOptions<E extends Env = Env>
@@ -51,14 +53,18 @@ export interface CallerOptions<E extends Env = Env>
   readonly onFault?: FaultReporter | undefined;
 }
 
-const optionNames = [
-  'auth',
-  'broadcast',
-  'headers',
-  'onFault',
-  'remoteAddress',
-  'state',
-] as const satisfies readonly (keyof CallerOptions)[];
+const checkCallerOptions = optionsCheck(() => {
+  const members: Record<keyof CallerOptions, TSchema> = {
+    auth: Type.Unknown(),
+    broadcast: aFunction(),
+    headers: Type.Unknown(),
+    onFault: aFunction(),
+    remoteAddress: Type.Unknown(),
+    state: Type.Unknown(),
+  };
+  const description = "an object, such as { auth: { user: 'ada' } }";
+  return Type.Partial(model(members, { description }));
+}, StartupError);
 
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
@@ -79,9 +85,8 @@ export function createCaller<R extends AnyRouter>(
   options: CallerOptions<EnvOf<R>> = {},
 ): Client<Callable<R>> {
   if (!Router.is(router)) throw new TypeError('createCaller: the first argument must be a Router');
-  assertOptionNames('createCaller', options, optionNames, "{ auth: { user: 'ada' } }");
+  checkCallerOptions(options, 'createCaller');
   const { state, broadcast, onFault, ...facts } = options;
-  assertHook(broadcast, 'createCaller: broadcast');
   createCallerScope(facts); // A mistake in the options is told now, not at the first call.
   // Params of any size that a worker would take: there is none here.
   const own = { maxInlineParamsBytes: sharedParts().config.maxBodyBytes };

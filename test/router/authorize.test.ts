@@ -136,7 +136,7 @@ describe('authorize', () => {
     for (const authorize of [true, 'admin', null, {}]) {
       assert.throws(() => procedure({ name: 'p', authorize: authorize as never }, () => 1), {
         name: 'RegistrationError',
-        message: /^procedure "p": option authorize must be a function of context and params, got /,
+        message: /^procedure "p": option authorize must be a function, got /,
       });
     }
   });

@@ -20,17 +20,17 @@ test('a batch procedure that can not work is refused, and the message says what 
     [
       { batch: {} },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got undefined',
+      'option batch.max must be a whole number of calls (for single calls leave batch out), 2 to 1024, got undefined',
     ],
     [
       { batch: { max: 1 } },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got 1',
+      'option batch.max must be a whole number of calls (for single calls leave batch out), 2 to 1024, got 1',
     ],
     [
       { batch: { max: 2000 } },
       handler,
-      'option batch.max must be a whole number of calls, 2 to 1024 (for single calls leave batch out), got 2000',
+      'option batch.max must be a whole number of calls (for single calls leave batch out), 2 to 1024, got 2000',
     ],
     [{ batch: { max: 8, wait: 2 } }, handler, 'unknown option "batch.wait". Known: max, parallel'],
     [

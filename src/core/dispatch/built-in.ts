@@ -1,4 +1,5 @@
-import { Type } from '@sinclair/typebox';
+import { type TObject, Type } from '@sinclair/typebox';
+import { cached } from '../base/cached.ts';
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { type Document, makeDocument } from '../procedures/document/document-text.ts';
@@ -26,37 +27,33 @@ const documents = new WeakMap<Table, Cached>();
  * slices, between which calls run.
  */
 export function openRpcDocument(table: Table): Promise<Document> {
-  let cached = documents.get(table);
-  if (cached?.size !== table.size) {
-    cached = { size: table.size, document: makeDocument(openRpcSteps(table)) };
-    documents.set(table, cached);
+  let known = documents.get(table);
+  if (known?.size !== table.size) {
+    known = { size: table.size, document: makeDocument(openRpcSteps(table)) };
+    documents.set(table, known);
   }
-  return cached.document;
+  return known.document;
 }
 
-/** OpenRPC's method of service discovery: each service has it, and no router lists it. Reserved: no router accepts the name. */
+/** OpenRPC's method of service discovery: each service has it, and no router lists it. Reserved: no router accepts the names. */
 const discoverName = 'rpc.discover';
 
-let made: Procedure | undefined;
-
-/** The procedure of that name, made at its first call: its schema is compiled, which no import of the package should wait for. */
-function discover(): Procedure {
-  made ??= renamed(
-    procedure({ name: 'discover', params: Type.Object({}), placement: 'inline' }, () => {
-      throw new Error('answered by its executor');
-    }),
-    discoverName,
-  );
-  return made;
-}
-
 /** Ends a subscription: answered where a request comes over a connection that can have subscriptions. */
-const unsubscribe: Procedure = renamed(
-  procedure({ name: 'unsubscribe', placement: 'inline' }, () => {
-    throw new Error('answered by its executor');
-  }),
-  'rpc.unsubscribe', // reserved: no router accepts this name
-);
+const unsubscribeName = 'rpc.unsubscribe';
+
+const made = new Map<string, Procedure>();
+
+/** The procedure of that name, made at its first call: its options are compiled, which no import of the package should wait for. */
+function ownProcedure(name: string, params?: TObject): Procedure {
+  return cached(made, name, () =>
+    renamed(
+      procedure({ name: 'own', params, placement: 'inline' }, () => {
+        throw new Error('answered by its executor');
+      }),
+      name,
+    ),
+  );
+}
 
 /** A built-in method as a call finds it: batches count, limit and report it like that of any other procedure. */
 interface BuiltIn {
@@ -78,16 +75,17 @@ export function builtIn(
 ): BuiltIn | undefined {
   const ending = new CallEnding(inlinePlace, maxReplyBytes, observer);
   const end = streams?.unsubscribe;
-  if (end !== undefined && (method === unsubscribe.name || unsubscribeNames(table).has(method))) {
+  if (end !== undefined && (method === unsubscribeName || unsubscribeNames(table).has(method))) {
     const executor = answeredBy((params) => String(end(subscriptionOf(params))), ending);
-    return { procedure: unsubscribe, executor };
+    return { procedure: ownProcedure(unsubscribeName), executor };
   }
   if (method !== discoverName || !introspection) return undefined;
+  const discover = ownProcedure(discoverName, Type.Object({}));
   const answer = async (params: unknown): Promise<string> => {
-    discover().bindParams(params);
+    discover.bindParams(params);
     return textOf(await openRpcDocument(table));
   };
-  return { procedure: discover(), executor: answeredBy(answer, ending) };
+  return { procedure: discover, executor: answeredBy(answer, ending) };
 }
 
 function textOf({ bytes }: Document): string {

@@ -1,7 +1,6 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
-import { safeFrom } from '../schema/options.ts';
-import { model } from '../schema/type.ts';
+import { objectOf, wholeNumber } from '../schema/options.ts';
 import type { CallContext, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
 import { isAsyncFunction, isGeneratorFunction } from './registration.ts';
@@ -74,20 +73,10 @@ export function inOrder<Key, Row>(
 const mostCalls = 1024;
 const usualParallel = 4;
 
-/** The schema of the option. */
 export function batchSchema(): TSchema {
-  return model(
-    {
-      max: Type.Integer({
-        minimum: 2,
-        maximum: mostCalls,
-        description: `a whole number of calls, 2 to ${mostCalls} (for single calls leave batch out)`,
-      }),
-      parallel: Type.Optional(
-        Type.Integer({ ...safeFrom(1), description: 'a whole number of runs, 1 or more' }),
-      ),
-    } satisfies Record<keyof BatchOptions, TSchema>,
-    { description: 'an object: { max, parallel? }' },
+  return objectOf<keyof BatchOptions>(
+    { max: wholeNumber('calls (for single calls leave batch out)', 2, mostCalls) },
+    { parallel: wholeNumber('runs', 1) },
   );
 }
 
@@ -100,7 +89,7 @@ const exclusive = {
 } as const;
 
 /**
- * Completes the option, which {@link batchSchema} has taken.
+ * Completes the option, which batchSchema has taken.
  *
  * @returns undefined if calls run one by one
  * @throws RegistrationError for an option that can't be beside it

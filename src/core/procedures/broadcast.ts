@@ -1,9 +1,8 @@
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import type { Place } from '../base/place.ts';
 import { longestDelayMs, startTimer } from '../base/timer.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
-import { optionsCheck } from '../schema/options.ts';
-import { model } from '../schema/type.ts';
+import { optionsCheck, text } from '../schema/options.ts';
 import { describe, shortly } from './fault.ts';
 
 /** What `setup` is told of its thread: `export function setup({ group, isMainThread }) {...}`. */
@@ -56,19 +55,19 @@ export interface BroadcastRequest {
   readonly isReplayed: boolean;
 }
 
-const checkOptions = optionsCheck(() => {
-  const members: Record<keyof BroadcastOptions, TSchema> = {
-    group: Type.String(),
-    timeoutMs: Type.Number({
-      exclusiveMinimum: 0,
-      maximum: longestDelayMs,
-      description: `milliseconds above 0, at most ${longestDelayMs}`,
-    }),
-    replay: Type.Literal('last', { description: "'last'" }),
-  };
-  const description = "an object, such as { group: 'gpu', timeoutMs: 1000 }";
-  return Type.Partial(model(members, { description }));
-}, TypeError);
+const checkOptions = optionsCheck<keyof BroadcastOptions>(
+  {
+    group: text,
+    timeoutMs: () =>
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: longestDelayMs,
+        description: `milliseconds above 0, at most ${longestDelayMs}`,
+      }),
+    replay: () => Type.Literal('last', { description: "'last'" }),
+  },
+  { expected: "an object, such as { group: 'gpu', timeoutMs: 1000 }", Failure: TypeError },
+);
 
 /** @throws TypeError that says which argument of `broadcast` can't be */
 export function toBroadcastRequest(
@@ -81,8 +80,8 @@ export function toBroadcastRequest(
   }
   checkOptions(options, 'broadcast');
   const { group, timeoutMs, replay } = options;
-  const text = params === undefined ? undefined : jsonTextOf(params, 'broadcast: params');
-  return { name, params: text, group, timeoutMs, isReplayed: replay === 'last' };
+  const json = params === undefined ? undefined : jsonTextOf(params, 'broadcast: params');
+  return { name, params: json, group, timeoutMs, isReplayed: replay === 'last' };
 }
 
 /** A broadcast on its way to a thread. */

@@ -2,8 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { RpcError } from '../protocol/errors.ts';
 import { assertCheckable } from '../schema/faults.ts';
-import { oneOf, valueThat } from '../schema/options.ts';
-import { model } from '../schema/type.ts';
+import { objectOf, oneOf, valueThat, wholeNumber, yesOrNo } from '../schema/options.ts';
 import { readTypeBox } from '../schema/typebox.ts';
 
 /** An error that a procedure declares: part of its contract. */
@@ -50,32 +49,21 @@ export interface CompiledErrors {
 
 const errorNames = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The schema of the option. The names are checked in {@link compileErrors}. */
+/** `compileErrors` checks the names. */
 export function errorsSchema(): TSchema {
-  const { MIN_SAFE_INTEGER: least, MAX_SAFE_INTEGER: most } = Number;
-  const declaration = model(
-    {
-      code: Type.Union(
-        [
-          Type.Integer({ minimum: least, maximum: -32769 }),
-          Type.Integer({ minimum: -31999, maximum: most }),
-        ],
-        { description: 'an integer outside -32768 to -32000, which JSON-RPC 2.0 reserves' },
-      ),
-      message: Type.String({ minLength: 1, description: 'a string, not empty' }),
-      data: Type.Optional(Type.Unknown()),
-      status: Type.Optional(
-        valueThat(
-          isErrorStatus,
-          'an HTTP status from 400 to 599 that tells nothing of the connection',
-        ),
-      ),
-    } satisfies Record<keyof ErrorDeclaration, TSchema>,
-    { description: 'an object: { code, message, data?, status? }' },
+  const { MIN_SAFE_INTEGER: minimum, MAX_SAFE_INTEGER: maximum } = Number;
+  const code = Type.Union(
+    [Type.Integer({ minimum, maximum: -32769 }), Type.Integer({ minimum: -31999, maximum })],
+    { description: 'an integer outside -32768 to -32000, which JSON-RPC 2.0 reserves' },
   );
-  return Type.Record(Type.String(), declaration, {
-    description: 'an object of errors: { NAME: { code, message, data?, status? } }',
-  });
+  const message = Type.String({ minLength: 1, description: 'a string, not empty' });
+  const allowed = 'an HTTP status from 400 to 599 that tells nothing of the connection';
+  const declaration = objectOf<keyof ErrorDeclaration>(
+    { code, message },
+    { data: Type.Unknown(), status: valueThat(isErrorStatus, allowed) },
+  );
+  const description = 'an object of errors: { NAME: { code, message, data?, status? } }';
+  return Type.Record(Type.String(), declaration, { description });
 }
 
 /** @throws RegistrationError for what the schema cannot say */
@@ -133,9 +121,7 @@ export interface Effects {
 const names = ['readOnly', 'idempotent', 'destructive', 'openWorld'] as const;
 
 export function effectsSchema(): TSchema {
-  const description = 'an object: { readOnly?, idempotent?, destructive?, openWorld? }';
-  const members = Object.fromEntries(names.map((name) => [name, Type.Boolean()]));
-  return Type.Partial(model(members, { description }));
+  return objectOf({}, Object.fromEntries(names.map((name) => [name, yesOrNo()])));
 }
 
 /**
@@ -172,14 +158,11 @@ export interface CacheRules {
 const longestCache = 366 * 24 * 60 * 60;
 
 export function cacheSchema(): TSchema {
-  const description = `a whole number of seconds, 0 to ${longestCache}`;
-  const seconds = Type.Integer({ minimum: 0, maximum: longestCache, description });
-  const members: Record<keyof CacheOptions, TSchema> = {
-    maxAgeSeconds: seconds,
-    scope: Type.Optional(oneOf('private', 'public')),
-    staleSeconds: Type.Optional(seconds),
-  };
-  return model(members, { description: 'an object: { maxAgeSeconds, scope?, staleSeconds? }' });
+  const seconds = wholeNumber('seconds', 0, longestCache);
+  return objectOf<keyof CacheOptions>(
+    { maxAgeSeconds: seconds },
+    { scope: oneOf('private', 'public'), staleSeconds: seconds },
+  );
 }
 
 /**

@@ -10,9 +10,18 @@ import {
   type ResultOf,
   type ResultSchema,
 } from '../schema/declared.ts';
-import { aFunction, oneOf, optionsCheck, safeFrom, valueThat } from '../schema/options.ts';
+import {
+  aFunction,
+  objectOf,
+  oneOf,
+  optionsCheck,
+  text,
+  valueThat,
+  wholeNumber,
+  yesOrNo,
+} from '../schema/options.ts';
 import { compileParams, compileReturns } from '../schema/schema.ts';
-import { base64, model } from '../schema/type.ts';
+import { base64 } from '../schema/type.ts';
 import { compileAffinity } from './affinity.ts';
 import {
   assertBatchHandler,
@@ -254,51 +263,51 @@ function nameOf(options: unknown, handler: unknown): string {
 const isSchema = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || isStandard(value);
 
-const checkOptions = optionsCheck(() => {
-  const result = valueThat(
-    isSchema,
-    'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
+const resultSchema = (): TSchema =>
+  valueThat(isSchema, 'a TypeBox schema, made by Type, or one of zod, arktype or valibot');
+
+const checkOptions = optionsCheck<keyof ProcedureOptions>(
+  {
+    name: text,
+    params: () => valueThat(isSchema, paramsForms),
+    returns: resultSchema,
+    errors: errorsSchema,
+    effects: effectsSchema,
+    tool: () =>
+      Type.Union([Type.Literal(false), Type.Literal('content')], {
+        description: "false or 'content'",
+      }),
+    httpApi: () => Type.Literal(false, { description: 'false, or left out' }),
+    cache: cacheSchema,
+    doc: text,
+    placement: () => oneOf('inline', 'worker', 'auto'),
+    group: () => valueThat(isGroupName, `the name of a group of workers: ${groupNameAllowed}`),
+    authorize: aFunction,
+    use: useList,
+    timeoutMs: () => wholeNumber('milliseconds', 1, longestDelayMs),
+    maxConcurrency: () => wholeNumber('calls', 1),
+    batch: batchSchema,
+    affinity: () => Type.String({ minLength: 1, description: "the name of a param, or 'caller'" }),
+    yields: resultSchema,
+    stream: streamSchema,
+    async: yesOrNo,
+  },
+  { expected: 'an object and come before the handler' },
+);
+
+function streamSchema(): TSchema {
+  const options = objectOf<keyof StreamOptions>(
+    {},
+    {
+      notification: text(),
+      unsubscribe: text(),
+      collect: yesOrNo(),
+      drain: oneOf('end', 'finish'),
+    },
   );
-  const stream: Record<keyof StreamOptions, TSchema> = {
-    notification: Type.String(),
-    unsubscribe: Type.String(),
-    collect: Type.Boolean(),
-    drain: oneOf('end', 'finish'),
-  };
-  const members: Record<keyof ProcedureOptions, TSchema> = {
-    name: Type.String(),
-    params: valueThat(isSchema, paramsForms),
-    returns: result,
-    errors: errorsSchema(),
-    effects: effectsSchema(),
-    tool: Type.Union([Type.Literal(false), Type.Literal('content')]),
-    httpApi: Type.Literal(false, { description: 'false, or left out' }),
-    cache: cacheSchema(),
-    doc: Type.String(),
-    placement: oneOf('inline', 'worker', 'auto'),
-    group: valueThat(isGroupName, `the name of a group of workers: ${groupNameAllowed}`),
-    authorize: aFunction('a function of context and params'),
-    use: useList(),
-    timeoutMs: Type.Integer({
-      minimum: 1,
-      maximum: longestDelayMs,
-      description: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
-    }),
-    maxConcurrency: Type.Integer({
-      ...safeFrom(1),
-      description: 'a whole number of calls, 1 or more',
-    }),
-    batch: batchSchema(),
-    affinity: Type.String({ minLength: 1, description: "the name of a param, or 'caller'" }),
-    yields: result,
-    stream: Type.Union([Type.Literal(true), Type.Partial(model(stream))], {
-      description: 'true, or an object: { notification?, unsubscribe?, collect?, drain? }',
-    }),
-    async: Type.Boolean(),
-  };
-  const description = 'an object and come before the handler';
-  return Type.Partial(model(members, { description }));
-});
+  const description = `true, or ${options.description}`;
+  return Type.Union([Type.Literal(true), options], { description });
+}
 
 function assertOptions(options: unknown, where: string): asserts options is ProcedureOptions {
   checkOptions(options, where);

@@ -1,9 +1,7 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isPlain, shown } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
-import { aFunction, optionsCheck } from '../schema/options.ts';
-import { model } from '../schema/type.ts';
+import { aFunction, optionsCheck, yesOrNo } from '../schema/options.ts';
 import { addLinks, assertMiddleware, assertUseList, distinct, linksOf, useList } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';
 import type { ContractFrom, ProcedureTree } from './from.ts';
@@ -121,13 +119,10 @@ export interface MergeOptions<E extends Env = Env, Xs extends readonly object[] 
   readonly use?: UseList<E, Xs> | undefined;
 }
 
-const checkMergeOptions = optionsCheck(() => {
-  const members: Record<keyof MergeOptions, TSchema> = {
-    replace: Type.Boolean(),
-    authorize: aFunction(),
-    use: useList(),
-  };
-  return Type.Partial(model(members));
+const checkMergeOptions = optionsCheck<keyof MergeOptions>({
+  replace: yesOrNo,
+  authorize: aFunction,
+  use: useList,
 });
 
 /** The links that a merge adds. */

@@ -1,8 +1,6 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import { isReplica } from '../base/thread-role.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
-import { oneOf, optionsCheck, safeFrom } from '../schema/options.ts';
-import { model } from '../schema/type.ts';
+import { oneOf, optionsCheck, wholeNumber } from '../schema/options.ts';
 import type { Procedure, StreamRules } from './types.ts';
 
 /** `subscribe`, alone or as the last word of a name: after `_`, `.`, `/` or `:`. */
@@ -56,13 +54,10 @@ export interface TopicOptions {
   readonly overflow?: 'drop-oldest' | 'end' | undefined;
 }
 
-const checkTopicOptions = optionsCheck(() => {
-  const members: Record<keyof TopicOptions, TSchema> = {
-    buffer: Type.Integer({ ...safeFrom(1), description: 'a whole number of values, 1 or more' }),
-    overflow: oneOf('drop-oldest', 'end'),
-  };
-  return Type.Partial(model(members));
-}, TypeError);
+const checkTopicOptions = optionsCheck<keyof TopicOptions>(
+  { buffer: () => wholeNumber('values', 1), overflow: () => oneOf('drop-oldest', 'end') },
+  { Failure: TypeError },
+);
 
 /**
  * Hands values of one source to all who subscribe: `topic.publish(value)`, and in a stream

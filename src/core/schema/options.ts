@@ -1,75 +1,116 @@
-import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
+import { Kind, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
+import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { shown } from '../base/value-kinds.ts';
+import { isObject } from '../protocol/body.ts';
 import { createChecks } from './check.ts';
 import { type Mismatch, mismatchesOf } from './explain.ts';
 import type { Check } from './keywords.ts';
-import type { SchemaNode } from './model.ts';
+import { model } from './type.ts';
 import { readTypeBox } from './typebox.ts';
 
 /** Checks options. @param where begins the message: what takes them */
 export type OptionsCheck = (options: unknown, where: string) => void;
 
+interface CheckOptions<Name> {
+  /** What the options are, as text to follow "must be". Default: an object. */
+  readonly expected?: string;
+  readonly required?: readonly Name[];
+  /** Default: RegistrationError. */
+  readonly Failure?: new (
+    message: string,
+  ) => Error;
+}
+
 /**
  * Makes the check of the options of a procedure or a method, which throws one line: where, which option, what it has to be, what
  * was given. An option that is undefined is absent.
  *
- * @param schema what the options may be. It is made and compiled at the first use. The `description` of a part is text to follow
- *   "must be"; a part without one is described by its type
+ * @param members the schema of each option. It is made and compiled when the option is given for the first time: most never are.
+ *   The `description` of a part is text to follow "must be"
  */
-export function optionsCheck(
-  schema: () => TSchema,
-  Failure: new (message: string) => Error = RegistrationError,
+export function optionsCheck<Name extends string>(
+  members: Readonly<Record<Name, () => TSchema>>,
+  {
+    expected = 'an object',
+    required = [],
+    Failure = RegistrationError,
+  }: CheckOptions<NoInfer<Name>> = {},
 ): OptionsCheck {
-  let assertFits = (options: unknown, where: string): void => {
-    const node = readTypeBox(schema(), where, false);
-    const checks = createChecks(node, where);
-    assertFits = (given, place) => {
-      if (checks.check(given)) return;
-      const mismatches = mismatchesOf(node, given, checks);
-      // A name that is misspelt comes first: the option that is missing is the one that was meant.
-      const told = mismatches.find(({ names }) => names !== undefined) ?? mismatches[0];
-      if (told !== undefined) throw new Failure(`${place}: ${faultText(told)}`);
+  const finders = new Map<Name, FaultFinder>();
+  const names = Object.keys(members);
+  return (options, where) => {
+    const fail = (fault: string): never => {
+      throw new Failure(`${where}: ${fault}`);
     };
-    assertFits(options, where);
+    if (!isObject(options)) return fail(`the options must be ${expected}, got ${shown(options)}`);
+    const check = (name: Name): void => {
+      const faultOf = cached(finders, name, () => faultFinder(members[name](), name));
+      const fault = faultOf(options[name]);
+      if (fault !== undefined) fail(fault);
+    };
+    for (const name of Object.keys(options)) {
+      if (!Object.hasOwn(members, name)) fail(unknownText(name, names));
+      if (options[name] !== undefined) check(name as Name);
+    }
+    for (const name of required) if (options[name] === undefined) check(name);
   };
-  return (options, where) => assertFits(options, where);
 }
 
-const words: Readonly<Partial<Record<SchemaNode['kind'], string>>> = {
-  boolean: 'true or false',
-  object: 'an object',
-  string: 'a string',
-};
+/** Returns what is wrong with the value of an option. */
+type FaultFinder = (value: unknown) => string | undefined;
 
-function faultText({ path, message, node, value, names }: Mismatch): string {
-  const option = path.slice(1).replaceAll('/', '.');
-  if (names !== undefined) {
-    const hint = didYouMean(path.slice(path.lastIndexOf('/') + 1), names) || '.';
-    return `unknown option ${JSON.stringify(option)}${hint} Known: ${[...names].join(', ')}`;
-  }
-  const expected = node && (node.notes.description ?? words[node.kind]);
-  const must = typeof expected === 'string' ? `must be ${expected}` : message;
-  const subject = path === '' ? 'the options' : `option ${option}`;
-  return `${subject} ${must}, got ${shown(value)}`;
+function faultFinder(schema: TSchema, name: string): FaultFinder {
+  const node = readTypeBox(schema, name, false);
+  const checks = createChecks(node, name);
+  return (value) => {
+    if (checks.check(value)) return undefined;
+    const mismatches = mismatchesOf(node, value, checks);
+    // If a name is misspelt, what is missing is probably what was meant.
+    const misspelt = mismatches.find(({ names }) => names !== undefined);
+    const told = misspelt ?? (mismatches[0] as Mismatch); // There is one for each value that does not match.
+    const option = name + told.path.replaceAll('/', '.');
+    if (told.names !== undefined) return unknownText(option, told.names);
+    const { description } = told.node?.notes ?? {};
+    const must = typeof description === 'string' ? `must be ${description}` : told.message;
+    return `option ${option} ${must}, got ${shown(told.value)}`;
+  };
+}
+
+/** @param path the names of the options that hold it, and its own, with points between them */
+function unknownText(path: string, names: Iterable<string>): string {
+  const hint = didYouMean(path.slice(path.lastIndexOf('.') + 1), names) || '.';
+  return `unknown option ${JSON.stringify(path)}${hint} Known: ${[...names].join(', ')}`;
 }
 
 const valueKind = 'tandem-rpc.Value';
 
-/** A value that no JSON schema describes: a function, a schema. @param expected text to follow "must be" */
-export function valueThat(fits: Check, expected: string): TSchema {
-  TypeRegistry.Set<TSchema>(valueKind, ({ fits }, value) => (fits as Check)(value));
-  return { [Kind]: valueKind, description: expected, fits } as unknown as TSchema;
+/** A value that no JSON schema describes: a function, a schema. @param description text to follow "must be" */
+export function valueThat(fits: Check, description: string): TSchema {
+  TypeRegistry.Set<TSchema>(valueKind, (schema, value) => (schema.fits as Check)(value));
+  return { [Kind]: valueKind, description, fits } as unknown as TSchema;
 }
 
-export function aFunction(expected = 'a function'): TSchema {
-  return valueThat((value) => typeof value === 'function', expected);
+export function aFunction(): TSchema {
+  return valueThat((value) => typeof value === 'function', 'a function');
 }
 
-/** The limits of an integer that JavaScript holds exactly. */
-export function safeFrom(minimum: number) {
-  return { minimum, maximum: Number.MAX_SAFE_INTEGER };
+/** @param of what is counted */
+export function wholeNumber(of: string, minimum: number, most?: number): TSchema {
+  const range = most === undefined ? `${minimum} or more` : `${minimum} to ${most}`;
+  const maximum = most ?? Number.MAX_SAFE_INTEGER;
+  return Type.Integer({ minimum, maximum, description: `a whole number of ${of}, ${range}` });
+}
+
+/** An option that holds options. */
+export function objectOf<Name extends string>(
+  required: { readonly [N in Name]?: TSchema },
+  optional: { readonly [N in Name]?: TSchema },
+): TSchema {
+  const names = [...Object.keys(required), ...Object.keys(optional).map((name) => `${name}?`)];
+  const members = { ...required, ...Type.Partial(Type.Object(optional as TProperties)).properties };
+  return model(members as TProperties, { description: `an object: { ${names.join(', ')} }` });
 }
 
 export function oneOf(...values: readonly string[]): TSchema {
@@ -80,3 +121,10 @@ export function oneOf(...values: readonly string[]): TSchema {
     { description },
   );
 }
+
+export const yesOrNo = (): TSchema => Type.Boolean({ description: 'true or false' });
+
+export const text = (): TSchema => Type.String({ description: 'a string' });
+
+/** What something else checks. */
+export const anything = (): TSchema => Type.Unknown();

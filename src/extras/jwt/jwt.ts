@@ -4,8 +4,7 @@ import type * as Jose from 'jose';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { shown } from '../../core/base/value-kinds.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
-import { oneOf, optionsCheck, valueThat } from '../../core/schema/options.ts';
-import { model } from '../../core/schema/type.ts';
+import { oneOf, optionsCheck, valueThat, yesOrNo } from '../../core/schema/options.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
 /** Whose tokens are taken, and how. */
@@ -96,29 +95,32 @@ export function jwt(options: JwtOptions): (request: JwtRequest) => Promise<JwtAu
 
 const issuerExpected = 'an http or https URL (for an issuer that is none give jwksUri too)';
 
-const checkOptions = optionsCheck(() => {
-  const text = Type.String({ minLength: 1, description: 'a text' });
-  const members: Record<keyof JwtOptions, TSchema> = {
-    issuer: Type.String({ minLength: 1, description: issuerExpected }),
-    audience: Type.Union([text, Type.Array(text, { minItems: 1 })], {
-      description: 'a text, or a list of texts',
-    }),
-    jwksUri: Type.Optional(valueThat(isHttpUrl, 'an http or https URL')),
-    algorithms: Type.Optional(
-      Type.Array(oneOf(...algorithmNames), {
-        minItems: 1,
-        description: `a list of ${algorithmNames.join(', ')}`,
-      }),
-    ),
-    clockToleranceSeconds: Type.Optional(
+const someText = (description: string): TSchema => Type.String({ minLength: 1, description });
+
+const checkOptions = optionsCheck<keyof JwtOptions>(
+  {
+    issuer: () => someText(issuerExpected),
+    audience: () => {
+      const audience = someText('a text');
+      const description = 'a text, or a list of texts';
+      return Type.Union([audience, Type.Array(audience, { minItems: 1 })], { description });
+    },
+    jwksUri: () => valueThat(isHttpUrl, 'an http or https URL'),
+    algorithms: () => {
+      const description = `a list of ${algorithmNames.join(', ')}`;
+      return Type.Array(oneOf(...algorithmNames), { minItems: 1, description });
+    },
+    clockToleranceSeconds: () =>
       Type.Number({ minimum: 0, maximum: 600, description: 'seconds, 0 to 600' }),
-    ),
-    optional: Type.Optional(Type.Boolean()),
-  };
-  const example =
-    "{ issuer: 'https://auth.example.com', audience: 'https://tools.example.com/mcp' }";
-  return model(members, { description: `an object, such as ${example}` });
-}, StartupError);
+    optional: yesOrNo,
+  },
+  {
+    expected:
+      "an object, such as { issuer: 'https://auth.example.com', audience: 'https://tools.example.com/mcp' }",
+    required: ['issuer', 'audience'],
+    Failure: StartupError,
+  },
+);
 
 function assertJwtOptions(options: JwtOptions): void {
   checkOptions(options, 'jwt');

@@ -1,10 +1,8 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { resolveConfig } from '../../core/config/config.ts';
 import { type Authenticator, createAuthenticator } from '../../core/dispatch/authenticate.ts';
 import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
-import { aFunction, optionsCheck } from '../../core/schema/options.ts';
-import { model } from '../../core/schema/type.ts';
+import { aFunction, anything, optionsCheck, yesOrNo } from '../../core/schema/options.ts';
 import type { DispatcherOptions } from '../../core/service/context.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import { logHookFault } from '../../core/service/worker-log.ts';
@@ -32,15 +30,10 @@ export interface ListenOptions {
   readonly sharedPort?: boolean | undefined;
 }
 
-const checkListenOptions = optionsCheck(() => {
-  const members: Record<keyof ListenOptions, TSchema> = {
-    host: Type.Unknown(),
-    port: Type.Unknown(),
-    socket: Type.Unknown(),
-    sharedPort: Type.Boolean(),
-  };
-  return Type.Partial(model(members, { description: 'an object, such as { port: 8000 }' }));
-}, StartupError);
+const checkListenOptions = optionsCheck<keyof ListenOptions>(
+  { host: anything, port: anything, socket: anything, sharedPort: yesOrNo },
+  { expected: 'an object, such as { port: 8000 }', Failure: StartupError },
+);
 
 /**
  * @throws StartupError for what can't be the options of `listen`: a server must not come up elsewhere than it was told to
@@ -99,16 +92,10 @@ interface NatsOptions {
   readonly serviceVersion?: string | undefined;
 }
 
-const checkNatsOptions = optionsCheck(() => {
-  const value = Type.Unknown();
-  const members: Record<keyof NatsOptions, TSchema> = {
-    servers: value,
-    role: value,
-    service: value,
-    serviceVersion: value,
-  };
-  return Type.Partial(model(members));
-}, StartupError);
+const checkNatsOptions = optionsCheck<keyof NatsOptions>(
+  { servers: anything, role: anything, service: anything, serviceVersion: anything },
+  { Failure: StartupError },
+);
 
 /**
  * The options as the table of options has them.
@@ -153,10 +140,10 @@ export interface FetchOptions<Request extends globalThis.Request = globalThis.Re
   readonly auth?: ((request: Request) => unknown) | undefined;
 }
 
-const checkMountOptions = optionsCheck(() => {
-  const members: Record<keyof MountOptions, TSchema> = { auth: aFunction() };
-  return Type.Partial(model(members, { description: 'an object, such as { auth }' }));
-}, StartupError);
+const checkMountOptions = optionsCheck<keyof MountOptions>(
+  { auth: aFunction },
+  { expected: 'an object, such as { auth }', Failure: StartupError },
+);
 
 /**
  * The option `auth` of a mount.

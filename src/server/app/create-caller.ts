@@ -1,4 +1,3 @@
-import { type TSchema, Type } from '@sinclair/typebox';
 import {
   type Client,
   RpcError as ClientError,
@@ -34,8 +33,7 @@ import {
 import type { Procedure } from '../../core/procedures/types.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
 import { promised, type Reply, textOfReply } from '../../core/protocol/reply.ts';
-import { aFunction, optionsCheck } from '../../core/schema/options.ts';
-import { model } from '../../core/schema/type.ts';
+import { aFunction, anything, optionsCheck } from '../../core/schema/options.ts';
 import { createFetch, readStream, runScope } from '../../core/service/local.ts';
 import { currentTraceContext } from '../../core/service/tracing.ts';
 import { logFault, logLine } from '../../core/service/worker-log.ts';
@@ -53,18 +51,17 @@ export interface CallerOptions<E extends Env = Env>
   readonly onFault?: FaultReporter | undefined;
 }
 
-const checkCallerOptions = optionsCheck(() => {
-  const members: Record<keyof CallerOptions, TSchema> = {
-    auth: Type.Unknown(),
-    broadcast: aFunction(),
-    headers: Type.Unknown(),
-    onFault: aFunction(),
-    remoteAddress: Type.Unknown(),
-    state: Type.Unknown(),
-  };
-  const description = "an object, such as { auth: { user: 'ada' } }";
-  return Type.Partial(model(members, { description }));
-}, StartupError);
+const checkCallerOptions = optionsCheck<keyof CallerOptions>(
+  {
+    auth: anything,
+    broadcast: aFunction,
+    headers: anything,
+    onFault: aFunction,
+    remoteAddress: anything,
+    state: anything,
+  },
+  { expected: "an object, such as { auth: { user: 'ada' } }", Failure: StartupError },
+);
 
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;

@@ -221,6 +221,8 @@ function resembles(variant: SchemaNode, value: unknown): boolean {
             member.kind !== 'literal' || !isScalar(member.value) || member.value === value[name],
         )
       );
+    case 'union':
+      return node.variants.some((one) => resembles(one, value));
     case 'intersection': {
       const telling = node.parts.filter(({ kind }) => kind !== 'not');
       return telling.length > 0 && telling.every((part) => resembles(part, value));

@@ -89,7 +89,14 @@ export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => ne
       );
     } else notes[keyword] = value;
   }
-  return { ...withoutUndefined(own), ...limits, notes } as unknown as SchemaNode;
+  return closed({ ...withoutUndefined(own), ...limits, notes } as unknown as SchemaNode);
+}
+
+/** An array that takes no item after the first ones is as long as these: what is longer is refused for its length. */
+function closed(node: SchemaNode): SchemaNode {
+  if (node.kind !== 'array' || node.rest.kind !== 'never') return node;
+  const { prefix, maxItems = prefix.length } = node;
+  return { ...node, maxItems: Math.min(maxItems, prefix.length) };
 }
 
 /**

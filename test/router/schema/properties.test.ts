@@ -1,0 +1,192 @@
+/** Generated schemas: what is checked, what documents publish, what types say and what is sent are one set of values. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { describe, test } from 'node:test';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Ajv2019 as AjvClass } from 'ajv/dist/2019.js';
+import fc from 'fast-check';
+import {
+  getProcedureSchema,
+  type ParamIssue,
+  type Procedure,
+  RegistrationError,
+  Router,
+  RpcError,
+} from '../../../src/index.ts';
+import { cases, seed } from '../../seed.ts';
+import { discover } from '../document/discover.ts';
+import { misfits } from './assignable.ts';
+import { formats, schemas, Values } from './generated.ts';
+import { librariesOf, recipes } from './libraries.ts';
+
+// CommonJS, whose types do not fit an ES module's default import. Documents write tuples with a list of `items`, which the
+// draft 2020-12 no longer reads: OpenRPC refers to draft 7.
+const { Ajv2019 } = createRequire(import.meta.url)('ajv/dist/2019.js') as {
+  Ajv2019: typeof AjvClass;
+};
+
+/** The check of a document by another reader. The exceptions: formats assert, and maxBytes is a keyword of this package. */
+function readByAjv(schema: object): (value: unknown) => boolean {
+  const ajv = new Ajv2019({
+    strict: false,
+    meta: false,
+    validateSchema: false,
+    multipleOfPrecision: 9,
+    formats: Object.fromEntries(Object.entries(formats).map(([name, { is }]) => [name, is])),
+  });
+  ajv.addKeyword({
+    keyword: 'maxBytes',
+    type: 'string',
+    validate: (most: number, text: string) => Buffer.from(text, 'base64').length <= most,
+  });
+  const text = JSON.stringify(schema, (_name, json: unknown) => withItemsApart(json));
+  return ajv.compile(JSON.parse(text) as object);
+}
+
+/** Ajv skips the keywords after a list of `items` if the array is shorter: the list gets a schema of its own. */
+function withItemsApart(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null || !('items' in json)) return json;
+  const { items, additionalItems, allOf = [], ...others } = json as Record<string, unknown>;
+  if (!Array.isArray(items) || Object.keys(others).length === 0) return json;
+  return { ...others, allOf: [...(allOf as unknown[]), { items, additionalItems }] };
+}
+
+/** A procedure with these params, that returns `returns`; undefined: registration refuses it. */
+function registered(params: unknown, returns: unknown): Router | undefined {
+  const router = new Router();
+  try {
+    const options = { name: 'p', params, returns } as { name: string; params: TObject };
+    router.rpc(options, () => null as never);
+    return router;
+  } catch (error) {
+    assert.ok(error instanceof RegistrationError, String(error));
+    return undefined;
+  }
+}
+
+/** Why params are refused; empty: they are accepted. */
+function issuesOf({ bindParams }: Procedure, params: unknown): readonly ParamIssue[] {
+  try {
+    bindParams(params);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof RpcError, String(error));
+    return error.data as ParamIssue[];
+  }
+}
+
+/**
+ * What is sent of a result that passes the check; undefined: an error. Only what is not declared can lead to one, since it is
+ * left out: two items may then be equal, where uniqueItems forbids it.
+ */
+function sent({ result }: Procedure, value: unknown, about: string): unknown {
+  assert.equal(result?.mismatchOf(value), undefined, `${about}, returned`);
+  const projected = result?.project(value);
+  if (result?.mismatchOf(projected) === undefined) return JSON.parse(JSON.stringify(projected));
+  assert.notDeepEqual(projected, value, `${about}, projected`);
+  return undefined;
+}
+
+const valuesOfEach = 8;
+
+async function assertOneMeaning(
+  schema: TSchema,
+  start: number,
+  typed: Map<string, unknown[]>,
+): Promise<void> {
+  const router = registered(Type.Object({ v: schema }), schema);
+  const procedure = router?.get('p');
+  if (router === undefined || procedure === undefined) return;
+  const { parameters, return_schema: returned } = getProcedureSchema(procedure);
+  const [{ schema_: json, type } = assert.fail()] = parameters;
+  const { methods, components } = await discover(router);
+  const documents = {
+    introspection: readByAjv(json),
+    'introspection of the result': readByAjv(returned),
+    OpenRPC: readByAjv({ ...methods[0]?.params[0]?.schema, components }),
+  };
+  const values = typed.get(type) ?? [];
+  for (let n = 0; n < valuesOfEach; n += 1) {
+    const v = new Values(json, start + n).value();
+    const isAccepted: boolean = issuesOf(procedure, { v }).length === 0;
+    const about = `${JSON.stringify(json)} with ${JSON.stringify(v)}`;
+    for (const [document, check] of Object.entries(documents))
+      assert.equal(check(v), isAccepted, `${about}, by ${document}`);
+    if (!isAccepted) {
+      assert.notEqual(procedure.result?.mismatchOf(v), undefined, `${about}, returned`);
+      continue;
+    }
+    const value = sent(procedure, v, about);
+    if (value === undefined) continue;
+    assert.ok(documents['introspection of the result'](value), `${about}, sent`);
+    // What an open object takes beside its members is not in its type, and is not sent.
+    values.push(value);
+  }
+  typed.set(type, values);
+}
+
+describe('generated schemas of TypeBox', () => {
+  test('mean the same in checks, documents, results and types', async () => {
+    const typed = new Map<string, unknown[]>();
+    await fc.assert(
+      fc.asyncProperty(schemas, fc.nat(), (schema, start) =>
+        assertOneMeaning(schema, start, typed),
+      ),
+      { seed, numRuns: cases(30) },
+    );
+    assert.deepEqual(misfits(typed, ['Item', 'List', 'T0', 'T1', 'T2', 'T3', 'T4', 'T5']), []);
+  });
+});
+
+type Library = keyof ReturnType<typeof librariesOf>;
+
+/** Where a library checks params in its own way, whatever the document says. */
+function isOwnWay(library: Library, value: unknown, issues: readonly ParamIssue[]): boolean {
+  // They count UTF-16 units.
+  if (/\p{Extended_Pictographic}/u.test(JSON.stringify(value))) return library !== 'typebox';
+  // Arrays are objects to these.
+  const areObjects = library === 'valibot' || library === 'arktype';
+  return areObjects && issues.some(({ received }) => received === 'array');
+}
+
+describe('equal schemas of TypeBox, zod, valibot and arktype', () => {
+  test('take the same values, in checks, documents, results and types', () => {
+    const typed = new Map<string, unknown[]>();
+    fc.assert(
+      fc.property(recipes, fc.nat(), (recipe, start) => {
+        const given = librariesOf(recipe);
+        const json = given.typebox;
+        const libraries = Object.entries(given).map(([name, schema]) => {
+          const procedure = registered(schema, schema)?.get('p');
+          assert.ok(procedure !== undefined, `${name}: ${JSON.stringify(json)} is refused`);
+          const { return_schema: document, return_type: type } = getProcedureSchema(procedure);
+          const values = typed.get(type) ?? [];
+          typed.set(type, values);
+          return { name: name as Library, procedure, values, isOf: readByAjv(document) };
+        });
+        const [own = assert.fail()] = libraries;
+        for (let n = 0; n < valuesOfEach; n += 1) {
+          const value = new Values(json as never, start + n).value();
+          if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+          const issues = issuesOf(own.procedure, value);
+          const paths = new Set(issues.map(({ path }) => path));
+          for (const { name, procedure, values, isOf } of libraries) {
+            const about: string = `${name}: ${JSON.stringify(json)} with ${JSON.stringify(value)}`;
+            const isRight = issues.length === 0;
+            assert.equal(isOf(value), isRight, `${about}, by its document`);
+            const result = isRight ? sent(procedure, value, about) : undefined;
+            if (result !== undefined) values.push(result);
+            if (!isRight) assert.notEqual(procedure.result?.mismatchOf(value), undefined, about);
+            if (isOwnWay(name, value, issues)) continue;
+            const found = issuesOf(procedure, value);
+            assert.equal(found.length === 0, isRight, about);
+            // arktype writes an equal schema in its own way: 2 for a number from 2 to 2.
+            if (name !== 'arktype') assert.deepEqual(new Set(found.map(({ path }) => path)), paths);
+          }
+        }
+      }),
+      { seed, numRuns: cases(30) },
+    );
+    assert.deepEqual(misfits(typed), []);
+  });
+});

@@ -66,7 +66,7 @@ const params = fc
     _meta: fc.option(meta, { freq: 4 }),
     cursor: rarely(fc.constantFrom('"500"', '"x"', '1', 'null'), 9),
     protocolVersion: fc.option(fc.constantFrom('"2025-06-18"', '"2024-11-05"', '"x"', '1'), {
-      freq: 1,
+      freq: 2,
     }),
     extra: rarely(value, 5),
   })
@@ -136,7 +136,7 @@ const otherWords = ['2025-03-26', '2025-11-25', '1900-01-01', 'tools/call', 'in_
 
 export const mcpCase: fc.Arbitrary<McpCase> = fc.record({
   text,
-  changes: fc.option(fc.integer(), { nil: undefined, freq: 1 }),
+  changes: fc.option(fc.integer(), { nil: undefined, freq: 2 }),
   wrong: rarely(
     fc.record({
       header: fc.constantFrom('version' as const, 'method' as const, 'name' as const),

@@ -65,7 +65,7 @@ const urlCase: fc.Arbitrary<UrlCase> = fc.record({
       ),
     },
   ),
-  changes: fc.option(fc.integer(), { nil: undefined, freq: 1 }),
+  changes: fc.option(fc.integer(), { nil: undefined, freq: 2 }),
 });
 
 function bytesOf({ body, changes }: UrlCase): Buffer {

@@ -111,7 +111,7 @@ function objectValue(members: readonly Member[]): fc.Arbitrary<Text> {
   const parts = members.map(({ name, of }) =>
     fc.tuple(fc.constant(name), fc.option(textOf(of), { nil: undefined, freq: 5 })),
   );
-  const more = fc.option(fc.tuple(odd, scalars), { nil: undefined, freq: 1 });
+  const more = fc.option(fc.tuple(odd, scalars), { nil: undefined, freq: 2 });
   return fc
     .tuple(fc.tuple(...parts), fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, more))
     .map(([known, other]) => {

@@ -224,10 +224,15 @@ class JsonSchemaReader {
     const { allOf, anyOf, oneOf, not, $ref } = json;
     const others = typeof $ref === 'string' ? [this.#reference($ref, parts)] : [];
     others.push(...this.#list(allOf, parts));
-    for (const variants of [anyOf, oneOf]) {
-      // A library means by oneOf what its unions take, and tells their variants apart.
-      if (Array.isArray(variants)) others.push(union(this.#list(variants, parts)));
-    }
+    if (Array.isArray(anyOf)) others.push(union(this.#list(anyOf, parts)));
+    // A library means by oneOf what its unions take, and tells their variants apart.
+    if (Array.isArray(oneOf))
+      others.push({
+        kind: 'union',
+        notes: {},
+        variants: this.#list(oneOf, parts),
+        isExclusive: true,
+      });
     const isNever = not === true || (isObject(not) && Object.keys(not).length === 0);
     if (!isNever && not !== undefined)
       others.push({

@@ -119,6 +119,8 @@ export interface ObjectNode extends Common {
 export interface UnionNode extends Common {
   readonly kind: 'union';
   readonly variants: readonly SchemaNode[];
+  /** Written as `oneOf`: a literal says which variant a value is of, and a library looks at no other. */
+  readonly isExclusive?: boolean;
 }
 
 export interface IntersectionNode extends Common {

@@ -1,10 +1,12 @@
 import { RegistrationError } from '../base/registration-error.ts';
 import {
   forEachPart,
+  isRecord,
   isScalar,
   resolved,
   type Scalar,
   type SchemaNode,
+  someWithin,
   tagsOf,
   type UnionNode,
 } from './model.ts';
@@ -190,6 +192,33 @@ class Analysis {
   }
 }
 
+/**
+ * Whether a type that holds itself has a union of which two variants that hold it may both be tried on one value. What tries one
+ * after the other, and remembers nothing as the checks here do, looks at each part of the value twice, at its parts four times.
+ *
+ * @param isTold whether every union is told apart by a literal if its variants have one, not only those written as `oneOf`
+ */
+export function branches(root: SchemaNode, isTold: boolean): boolean {
+  return someWithin(root, (node) => {
+    if (node.kind !== 'union') return false;
+    const holding = node.variants.filter((one) => someWithin(one, (part) => part === node));
+    const byTag = isTold || node.isExclusive === true;
+    return holding.some((one, index) =>
+      holding.slice(index + 1).some((other) => !areApart(one, other, byTag)),
+    );
+  });
+}
+
+function areApart(one: SchemaNode, other: SchemaNode, byTag: boolean): boolean {
+  const [a, b] = [resolved(one), resolved(other)];
+  if (a.kind === 'object' && b.kind === 'object') return byTag && differByTag(tagsOf(a), tagsOf(b));
+  const kinds = [a.kind, b.kind];
+  // To some libraries an array is a record.
+  return (
+    kinds.includes('array') && [a, b].some((node) => node.kind === 'object' && !isRecord(node))
+  );
+}
+
 /** The parts of a schema: those within a value, and those that are checked against the value itself. */
 function partsOf(node: SchemaNode) {
   const labelled = new Map<string, SchemaNode>();
@@ -214,12 +243,11 @@ function partsOf(node: SchemaNode) {
 
 /** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
 function exclude(one: Node, other: Node): boolean {
-  if (one.isOfItems !== other.isOfItems) return true;
-  for (const [name, tag] of one.tags) {
-    const others = other.tags.get(name);
-    if (others !== undefined && others !== tag) return true;
-  }
-  return false;
+  return one.isOfItems !== other.isOfItems || differByTag(one.tags, other.tags);
+}
+
+function differByTag(one: Node['tags'], other: Node['tags']): boolean {
+  return [...one].some(([name, tag]) => other.has(name) && other.get(name) !== tag);
 }
 
 function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): ReadonlySet<Item> {

@@ -14,7 +14,8 @@ import {
 import { expectedText, explain, type ParamIssue, receivedType } from './explain.ts';
 import { assertCheckable } from './faults.ts';
 import { compileDefaults } from './fill.ts';
-import { type ObjectNode, type SchemaNode, someWithin } from './model.ts';
+import type { ObjectNode, SchemaNode } from './model.ts';
+import { branches } from './overlap.ts';
 import { lengthGuard } from './pattern-limits.ts';
 import { compileProjection, type ResultRules } from './project.ts';
 import { isOrdered, sideOf, standardValidator } from './standard.ts';
@@ -79,27 +80,15 @@ function compileStandard(
   if (schema.kind !== 'object')
     throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
   assertCheckable(schema, place);
-  if (placement === undefined && branchesWithin(schema)) {
+  if (placement === undefined && branches(schema, declared['~standard'].vendor === 'arktype')) {
     throw new RegistrationError(
-      `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,
+      `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: two of its variants that hold it differ neither by their JSON type nor by a literal member (z.discriminatedUnion, v.variant); tell them apart, or declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,
     );
   }
   const checks = createChecks(schema, place);
   const validate = standardValidator(declared, schema, checks, lengthGuard(schema, place));
   const ordered = isOrdered(declared);
   return { params: schema, hasOrder: ordered, bindParams: binder(schema, validate, ordered) };
-}
-
-/**
- * Whether a type that holds itself has a union of which two variants hold it. A library that tries one variant after
- * another may then look at each part of a value twice, and at its parts four times.
- */
-function branchesWithin(root: SchemaNode): boolean {
-  const refers = (node: SchemaNode): boolean => someWithin(node, ({ kind }) => kind === 'ref');
-  return someWithin(
-    root,
-    (node) => node.kind === 'union' && node.variants.filter(refers).length > 1,
-  );
 }
 
 /** Turns params of any form into named ones, which `validate` takes or refuses. */

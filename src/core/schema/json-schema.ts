@@ -22,6 +22,14 @@ import {
   refuseAt,
   uncheckedKeywords,
 } from './reading.ts';
+import {
+  givenName,
+  placeName,
+  References,
+  type Root,
+  shortened,
+  type Target,
+} from './references.ts';
 import { listOf } from './schema-tree.ts';
 
 export interface JsonSchemaOptions {
@@ -112,16 +120,6 @@ const readOfObjects = [
   'dependentRequired',
 ];
 
-/** Keywords whose values are data: what looks like a schema in them is none. */
-const ofData = new Set(['const', 'enum', 'default', 'examples']);
-
-/** The outermost schema around a place: references and ids are looked up in it. */
-interface Root {
-  readonly json: unknown;
-  /** For messages. */
-  readonly where: string;
-}
-
 /** Most parts and levels of a document: its types stand in it once, and its author is not here to split them. */
 const maxDocumentParts = 1_000_000;
 const maxDocumentDepth = 200;
@@ -143,7 +141,7 @@ class JsonSchemaReader {
   readonly #unique = new UniqueNames();
   /** Types that references lead to, to be read when the schema itself has been: a chain of them is no depth. */
   readonly #waiting = new Map<object, Place>();
-  readonly #ids = new Map<unknown, ReadonlyMap<string, unknown>>();
+  readonly #references: References;
   #parts = 0;
 
   constructor(options: JsonSchemaOptions) {
@@ -153,6 +151,7 @@ class JsonSchemaReader {
     this.#maxParts = this.#isDocument ? maxDocumentParts : maxParts;
     this.#maxDepth = this.#isDocument ? maxDocumentDepth : maxDepth;
     this.#names = new Names(this.#isDocument);
+    this.#references = new References(options.document);
   }
 
   read(json: unknown, where: string): SchemaNode {
@@ -544,60 +543,19 @@ class JsonSchemaReader {
     return `T${count}`;
   }
 
-  #targetOf($ref: string, { root, ...at }: Place): { readonly json: unknown; readonly root: Root } {
-    if ($ref === '#') return { json: root.json, root };
-    const { where } = root;
-    const { document } = this.#options;
-    if ($ref.startsWith('#/')) {
-      const json = document === undefined ? undefined : followPointer(document, $ref);
-      if (json !== undefined) return { json, root: { json, where } };
-      const own = followPointer(root.json, $ref);
-      if (own !== undefined) return { json: own, root };
-    }
-    const components = isObject(document) ? document.components : undefined;
-    const schemas = isObject(components) ? components.schemas : undefined;
-    for (const holder of [root.json, schemas]) {
-      const ids = this.#idsIn(holder);
-      const json = ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
-      if (json !== undefined) return { json, root: holder === root.json ? root : { json, where } };
-    }
+  #targetOf($ref: string, at: Place): Target {
+    const target = this.#references.targetOf($ref, at.root);
+    if (target !== undefined) return target;
     const shown = JSON.stringify(shortened($ref));
     const leads = $ref.startsWith('#')
       ? 'leads nowhere in the document'
       : 'leads out of the document: only references within it (#/...) are followed';
     this.#refuse(
-      { ...at, root },
+      at,
       this.#isDocument
         ? `the $ref ${shown} ${leads}`
         : `its JSON Schema refers to ${shown}, which it does not have`,
     );
-  }
-
-  /** The schemas with a name in `root`: those with an `$id` or an anchor, and those in `$defs`. The first of a name counts. */
-  #idsIn(root: unknown): ReadonlyMap<string, unknown> {
-    const known = this.#ids.get(root);
-    if (known !== undefined) return known;
-    const ids = new Map<string, unknown>();
-    const add = (name: unknown, schema: unknown): void => {
-      if (typeof name === 'string' && !ids.has(name)) ids.set(name, schema);
-    };
-    // Without recursion: data in it may be nested deeply. What has been added meanwhile is visited too.
-    const open = new Set([root]);
-    for (const value of open) {
-      if (isObject(value)) {
-        const { $id, $anchor, $ref, $defs, definitions } = value;
-        // Beside a reference an `$id` names what the reference leads to.
-        if (typeof $ref !== 'string') add($id, value);
-        add($anchor, value);
-        for (const named of [$defs, definitions])
-          for (const [name, one] of Object.entries(isObject(named) ? named : {})) add(name, one);
-      }
-      if (typeof value !== 'object' || value === null) continue;
-      for (const [name, one] of Object.entries(value))
-        if (typeof one === 'object' && one !== null && !ofData.has(name)) open.add(one);
-    }
-    this.#ids.set(root, ids);
-    return ids;
   }
 }
 
@@ -711,50 +669,4 @@ const evaluating = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas',
 function valuesOf(json: Given): readonly unknown[] | undefined {
   if (json.const !== undefined) return [json.const];
   return Array.isArray(json.enum) ? (json.enum as unknown[]) : undefined;
-}
-
-/** The name that the author of a schema gave to what a reference leads to. */
-function givenName($ref: string): string | undefined {
-  if (!$ref.startsWith('#/')) return $ref === '#' ? undefined : $ref.replace(/^#/, '');
-  const [holder, name] = segmentsOf($ref).slice(-2);
-  return ['$defs', 'definitions', 'schemas'].includes(holder ?? '') ? name : undefined;
-}
-
-/** A name for what another reference leads to. `schema`, `items` and numbers say little: then the one before it too. */
-function placeName($ref: string): string | undefined {
-  const [last, before] = segmentsOf($ref).reverse();
-  return last !== undefined && /^(?:schema|items|\d*)$/.test(last) ? `${before} ${last}` : last;
-}
-
-/** A reference in a message. */
-function shortened($ref: string): string {
-  return $ref.length > 80 ? `${$ref.slice(0, 80)}…` : $ref;
-}
-
-/** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
-function followPointer(root: unknown, $ref: string): unknown {
-  let value = root;
-  for (const segment of segmentsOf($ref)) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (Array.isArray(value) ? !/^\d+$/.test(segment) : !Object.hasOwn(value, segment))
-      return undefined;
-    value = (value as Given)[segment];
-  }
-  return value;
-}
-
-function segmentsOf($ref: string): string[] {
-  return $ref
-    .split('/')
-    .slice(1)
-    .map((segment) => decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // A name with a percent sign, which its author did not encode.
-    return segment;
-  }
 }

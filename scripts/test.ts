@@ -50,8 +50,6 @@ const groupOf = (file: string): string =>
   isLong(file) || alone.has(file) ? file : file.split('/').slice(0, 2).join('/');
 /** Files that need a process of their own, or enough time for one. */
 const alone = new Set([
-  'test/app/event-streams.test.ts',
-  'test/cli/contract.long.test.ts',
   'test/cli/serve.test.ts',
   'test/dispatch/deadline.test.ts',
   'test/dispatch/executors/conformance.test.ts',
@@ -61,22 +59,16 @@ const alone = new Set([
   'test/http/spans.test.ts',
   'test/http/tls.test.ts',
   'test/http/uws.test.ts',
-  'test/jsonrpc/read.test.ts',
   'test/modules/modules.test.ts',
   'test/modules/reload-links.test.ts',
   'test/modules/reload.test.ts',
   'test/modules/typescript.test.ts',
-  'test/pool/replica/params.long.test.ts',
   'test/protocol/protocol.test.ts',
   'test/router/schema/patterns.test.ts',
   'test/service/blocked.test.ts',
   'test/service/fairness.test.ts',
-  'test/service/frames.long.test.ts',
-  'test/service/groups.long.test.ts',
-  'test/service/lane.long.test.ts',
   'test/service/lifecycle.test.ts',
   'test/service/startup.test.ts',
-  'test/service/stream-workers.long.test.ts',
   'test/service/tracing.test.ts',
   'test/transports/transports.test.ts',
 ]);

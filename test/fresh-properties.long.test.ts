@@ -12,7 +12,7 @@ const seed = process.env.TANDEM_SEED ?? String(randomInt(2 ** 31));
 /** Their properties have few cases in `npm test`. */
 const files = [
   'test/codegen/compatible-generated.long.test.ts',
-  'test/jsonrpc/read.test.ts',
+  'test/jsonrpc/read.long.test.ts',
   'test/pool/replica/params.long.test.ts',
 ];
 

@@ -1,11 +1,48 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { bannerOnTerminal, withTerminal } from './banner-on-terminal.ts';
 import { fixture, postJson, startCli, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
 const lifecycle = fixture('cli/lifecycle.ts');
 
+describe('the banner of tandem serve --http-path', withTerminal, () => {
+  it('has a link to the OpenAPI document', async (t) => {
+    const { banner, url, close } = await bannerOnTerminal([procedures, '--http-path', '/api']);
+    t.after(close);
+    const [, link = ''] = /^As plain HTTP: (\S+)$/m.exec(banner) ?? [];
+    assert.equal(link, new URL('/openapi.json', url).href);
+    assert.equal((await fetch(link)).status, 200);
+  });
+});
+
+describe('tandem serve with a group of workers', () => {
+  const groups = ['--group', 'heavy:workers=2,spareWorkers=0,workerMemoryMb=256'];
+  const args = [fixture('service/groups.ts'), ...groups, '--spare-workers', '1'];
+
+  it('names it in the banner', withTerminal, async (t) => {
+    const { banner, crew, close } = await bannerOnTerminal(args);
+    t.after(close);
+    assert.match(crew, /, 1 worker and an express lane, 4 threads in all, on /);
+    const row = '  group heavy: 2 workers without an express lane (no spare), 256 MB of heap each';
+    assert.ok(banner.split('\n').includes(row), banner);
+    assert.match(banner, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
+  });
+});
+
 describe('signals', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`${signal} lets the call in flight end, then exits with 0`, async () => {
+      const { server, url } = await startServer([lifecycle]);
+      const reply = postJson(url, { id: 1, method: 'untilSignal' });
+      await server.seen('stdout', /untilSignal entered/);
+      server.child.kill(signal);
+      assert.deepEqual(await reply, { jsonrpc: '2.0', id: 1, result: signal });
+      const { code, stderr } = await server.exit;
+      assert.equal(code, 0, stderr);
+    });
+  }
+
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],

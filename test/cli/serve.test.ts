@@ -4,12 +4,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { quote } from '../../src/cli/banner.ts';
-import { modulePath, nodeFlags } from '../files.ts';
-import { fixture, hasTerminal, postJson, startOnTerminal, startServer } from './process.ts';
+import { type BannerOnTerminal, bannerOnTerminal, withTerminal } from './banner-on-terminal.ts';
+import { fixture, postJson, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
-const lifecycle = fixture('cli/lifecycle.ts');
 
 /**
  * What a POSIX shell hands to `curl` when the printed line is pasted. A program of that name in PATH
@@ -34,33 +32,6 @@ function pastedArguments(line: string): string[] {
     rmSync(folder, { recursive: true });
   }
 }
-
-interface BannerOnTerminal {
-  readonly banner: string;
-  readonly url: string;
-  readonly crew: string;
-  /** Types Ctrl+C. */
-  readonly close: () => Promise<void>;
-}
-
-/** Runs `tandem serve` on a terminal until its banner is there: that, and its first line taken apart. */
-async function bannerOnTerminal(args: readonly string[]): Promise<BannerOnTerminal> {
-  const command = [process.execPath, ...nodeFlags, modulePath('src/cli/main.ts'), 'serve'];
-  const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
-  const line = ['exec', ...command, ...few, ...args].map(quote).join(' ');
-  const terminal = startOnTerminal(line);
-  const [, url = '', crew = ''] = await terminal.seen(
-    'stdout',
-    /listens on (http:\S+) (\([^\r]*\))\r\n.*Ready in \d+ ms\.\r\n/s,
-  );
-  const close = async (): Promise<void> => {
-    terminal.child.stdin?.write('\x03');
-    assert.equal((await terminal.exit).code, 0);
-  };
-  return { banner: terminal.stdout.replaceAll('\r\n', '\n'), url, crew, close };
-}
-
-const withTerminal = { skip: hasTerminal ? false : 'needs script of util-linux' };
 
 describe('the banner of tandem serve on a terminal', withTerminal, () => {
   let banner = '';
@@ -154,44 +125,6 @@ describe('tandem serve without a terminal', () => {
         workers: 1,
         procedures: 4,
       });
-    });
-  }
-});
-
-describe('the banner of tandem serve --http-path', withTerminal, () => {
-  it('has a link to the OpenAPI document', async (t) => {
-    const { banner, url, close } = await bannerOnTerminal([procedures, '--http-path', '/api']);
-    t.after(close);
-    const [, link = ''] = /^As plain HTTP: (\S+)$/m.exec(banner) ?? [];
-    assert.equal(link, new URL('/openapi.json', url).href);
-    assert.equal((await fetch(link)).status, 200);
-  });
-});
-
-describe('tandem serve with a group of workers', () => {
-  const groups = ['--group', 'heavy:workers=2,spareWorkers=0,workerMemoryMb=256'];
-  const args = [fixture('service/groups.ts'), ...groups, '--spare-workers', '1'];
-
-  it('names it in the banner', withTerminal, async (t) => {
-    const { banner, crew, close } = await bannerOnTerminal(args);
-    t.after(close);
-    assert.match(crew, /, 1 worker and an express lane, 4 threads in all, on /);
-    const row = '  group heavy: 2 workers without an express lane (no spare), 256 MB of heap each';
-    assert.ok(banner.split('\n').includes(row), banner);
-    assert.match(banner, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
-  });
-});
-
-describe('signals', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`${signal} lets the call in flight end, then exits with 0`, async () => {
-      const { server, url } = await startServer([lifecycle]);
-      const reply = postJson(url, { id: 1, method: 'untilSignal' });
-      await server.seen('stdout', /untilSignal entered/);
-      server.child.kill(signal);
-      assert.deepEqual(await reply, { jsonrpc: '2.0', id: 1, result: signal });
-      const { code, stderr } = await server.exit;
-      assert.equal(code, 0, stderr);
     });
   }
 });

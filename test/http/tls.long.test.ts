@@ -1,4 +1,7 @@
-import { after, describe } from 'node:test';
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { procedures } from '../app/hooks/serve.ts';
+import { runCli, startCli } from '../cli/process.ts';
 import { servers } from '../servers.ts';
 import { badRequests } from './behaviour/bad-requests.ts';
 import { calls } from './behaviour/calls.ts';
@@ -6,10 +9,12 @@ import { connections } from './behaviour/connections.ts';
 import { framing } from './behaviour/framing.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { makeCertificate } from './certificate.ts';
+import { json, post, RawClient, rpc } from './raw-client.ts';
 import { starter } from './stub-server.ts';
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());
+const { keyPath, certPath, cert } = certificate;
 
 /** What touches the connection itself is different code behind TLS; the rest never sees which it is. */
 for (const transport of servers) {
@@ -22,3 +27,38 @@ for (const transport of servers) {
     largeReplies(start);
   });
 }
+
+describe('tandem serve with TLS', () => {
+  const args = ['serve', procedures, '--port', '0', '--workers', '1'];
+
+  test('answers over https, after SIGHUP too, and ends on SIGTERM', async () => {
+    const server = startCli([...args, '--tls-key', keyPath, '--tls-cert', certPath]);
+    const [, port = ''] = await server.seen(
+      'stderr',
+      /listens on https:\/\/127\.0\.0\.1:(\d+)\/rpc/,
+    );
+    const one = new RawClient(Number(port), '127.0.0.1', cert);
+    assert.equal(json(await one.ask(post(rpc('who.inline')))).result, 'nobody');
+    server.child.kill('SIGHUP');
+    await server.seen('stderr', /nothing has changed|"reloaded"/);
+    const two = new RawClient(Number(port), '127.0.0.1', cert);
+    assert.equal(json(await two.ask(post(rpc('who.inline')))).result, 'nobody');
+    one.destroy();
+    two.destroy();
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
+  });
+
+  test('says in one line what is wrong with its files', async () => {
+    const { code, stderr } = await runCli([...args, '--tls-key', certPath, '--tls-cert', certPath]);
+    assert.equal(code, 1);
+    const said = stderr.trim().split('\n').at(-1) ?? '';
+    assert.match(said, /^tandem: option tlsKey: .* holds no private key in PEM form$/);
+  });
+
+  test('takes both from the environment', async () => {
+    const { code, stderr } = await runCli(args, { TANDEM_TLS_KEY: keyPath });
+    assert.equal(code, 1);
+    assert.equal(stderr, 'tandem: option tlsKey needs tlsCert beside it: give both, or neither\n');
+  });
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Case, invalid, result } from './case.ts';
-import { type Subject, subjects } from './subjects.ts';
+import { appSubjects, dispatcherSubjects, type Subject } from './subjects.ts';
 
 const sum = '"method":"sum","params":[1,2,4]';
 
@@ -31,9 +31,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const [name, { start }] of subjects) {
-  // It has no options.
-  if (name === 'handleRequest') continue;
+for (const [name, { start }] of [...dispatcherSubjects, ...appSubjects]) {
   describe(`strict: ${name}`, () => {
     let subject: Subject;
     before(async () => {

@@ -130,7 +130,7 @@ const handleRequestSubject: Start = async () => ({
   close: async () => {},
 });
 
-interface Started {
+export interface Started {
   /** The server of this package that it has. */
   readonly server?: ServerName;
   readonly start: Start;
@@ -138,7 +138,7 @@ interface Started {
 }
 
 /** 25 MiB, as handleRequest has it. */
-export const defaultReplyBytes = 26_214_400;
+const defaultReplyBytes = 26_214_400;
 /** The others are given less: what is bounded is the same, and megabytes take long. */
 const maxReplyBytes = 2_000_000;
 
@@ -146,13 +146,22 @@ function bounded(start: Start): Started {
   return { start: (options) => start({ maxReplyBytes, ...options }), maxReplyBytes };
 }
 
-/** `auto` under HTTP: synchronous procedures in the pool, asynchronous ones inline. */
-const all: Readonly<Record<string, Started>> = {
-  handleRequest: { start: handleRequestSubject, maxReplyBytes: defaultReplyBytes },
-  'Dispatcher, inline': bounded(dispatcherSubject('inline')),
-  'Dispatcher, pooled': bounded(dispatcherSubject('worker')),
-  'RpcApp on uWS': { ...bounded(httpSubject('uws')), server: 'uws' },
-  'RpcApp on node:http': { ...bounded(httpSubject('node')), server: 'node' },
-};
+type Named = readonly [name: string, subject: Started];
 
-export const subjects = Object.entries(all).filter(([, subject]) => isIncluded(subject));
+export const functionSubject: Named = [
+  'handleRequest',
+  { start: handleRequestSubject, maxReplyBytes: defaultReplyBytes },
+];
+
+export const dispatcherSubjects: readonly Named[] = [
+  ['Dispatcher, inline', bounded(dispatcherSubject('inline'))],
+  ['Dispatcher, pooled', bounded(dispatcherSubject('worker'))],
+];
+
+const servers: readonly Named[] = [
+  ['RpcApp on uWS', { ...bounded(httpSubject('uws')), server: 'uws' }],
+  ['RpcApp on node:http', { ...bounded(httpSubject('node')), server: 'node' }],
+];
+
+/** `auto`: synchronous procedures in the pool, asynchronous ones inline. */
+export const appSubjects = servers.filter(([, subject]) => isIncluded(subject));

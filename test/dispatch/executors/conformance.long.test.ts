@@ -1,5 +1,6 @@
-import { group, groupBatched, poolAffinity, poolBatched } from './subjects.ts';
+import { group, groupBatched, inlineBatched, poolAffinity, poolBatched } from './subjects.ts';
 import { conformance } from './suite.ts';
 
-/** The pool once more: its calls together, into sinks, under the name of a group, and with affinity. */
-for (const subject of [poolBatched, group, groupBatched, poolAffinity]) conformance(subject);
+/** Both once more: calls together, and the pool under the name of a group, and with affinity. */
+for (const subject of [inlineBatched, poolBatched, group, groupBatched, poolAffinity])
+  conformance(subject);

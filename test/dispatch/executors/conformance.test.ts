@@ -1,5 +1,5 @@
-import { closed, inline, inlineBatched, pool } from './subjects.ts';
+import { closed, inline, pool } from './subjects.ts';
 import { conformance } from './suite.ts';
 
 /** Every executor there is: another joins by its subject, and its name here. */
-for (const subject of [inline, inlineBatched, pool, closed]) conformance(subject);
+for (const subject of [inline, pool, closed]) conformance(subject);

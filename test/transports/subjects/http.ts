@@ -181,6 +181,6 @@ export const waysIn: readonly WayIn[] = [
 
 const subjects: readonly Subject[] = waysIn.map(subject);
 /** The handler in the frameworks of others, which differ from node:http by what they do before it. */
-export const frameworkSubjects: readonly Subject[] = subjects.slice(3);
+export const mountSubjects: readonly Subject[] = subjects.slice(2);
 /** The others. */
-export const httpSubjects: readonly Subject[] = subjects.slice(0, 3);
+export const httpSubjects: readonly Subject[] = subjects.slice(0, 2);

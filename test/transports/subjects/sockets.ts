@@ -125,9 +125,13 @@ const mounted: Put = async (service, options): Promise<Listening> => {
   };
 };
 
-/** Every way in by a WebSocket. */
+/** WebSockets of both servers. */
 export const socketSubjects: readonly Subject[] = [
   subject({ name: 'WebSocket on uWebSockets.js', put: server('uws'), server: 'uws' }),
   subject({ name: 'WebSocket on node:http', put: server('node') }),
-  subject({ name: 'WebSocket by upgradeHandler()', put: mounted }),
 ];
+
+export const mountedSocket: Subject = subject({
+  name: 'WebSocket by upgradeHandler()',
+  put: mounted,
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { all, results, started } from './batching.ts';
+import { resultOf } from './running.ts';
+
+test('a caller of one call waits for two runs at most beside a caller of many', async (t) => {
+  const running = await started(t);
+  const { journal } = running;
+  // What a call costs is known then.
+  for (let i = 0; i < 10; i++) await all(running, 'together', 1);
+  journal.clear();
+  const held = running.call('hold', 'held');
+  await running.begunOn('held');
+  const many = Array.from({ length: 200 }, (_, i) =>
+    running.call('together', `many ${i}`, { remoteAddress: '192.0.2.1' }),
+  );
+  const one = running.call('together', 'one', { remoteAddress: '192.0.2.2' });
+  running.release();
+  await Promise.all([held, one, ...many]);
+  const lines = journal.lines().filter((line) => !line.startsWith('held'));
+  assert.ok(lines.indexOf('one') < 16, `it ran after ${lines.indexOf('one')} calls`);
+  assert.equal(lines.length, 201);
+});
+
+test('the express lane takes handler batches of 8 ms at most', async (t) => {
+  const running = await started(t, { spareWorkers: 1 });
+  const { dispatcher } = running;
+  for (let i = 0; i < 10; i++) await all(running, 'manyTogether', 1);
+  const held = running.call('hold', 'held');
+  await running.begunOn('held');
+  // What holds a worker for longer than a short call may take, opens the lane.
+  while ((dispatcher.stats().pool?.workers[0]?.running?.ms ?? 0) <= 8) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  while (dispatcher.stats().pool?.lane === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  const sizes = results(await all(running, 'manyTogether', 40)).map(Number);
+  assert.equal(dispatcher.metrics?.snapshot().counters.laneCalls, 40);
+  // Each call takes a millisecond or more.
+  assert.ok(Math.max(...sizes) <= 8, sizes.join());
+  running.release();
+  await held;
+});
+
+test('callers of a batch procedure that runs inline take turns', async (t) => {
+  const running = await started(t);
+  const many = Array.from({ length: 20 }, (_, i) =>
+    running.call('pairs', `many ${i}`, { remoteAddress: '192.0.2.1' }),
+  );
+  const one = running.call('pairs', 'one', { remoteAddress: '192.0.2.2' });
+  const left = running.call('pairs', 'left', {
+    remoteAddress: '192.0.2.3',
+    signal: AbortSignal.abort(),
+  });
+  await Promise.all([one, left, ...many]);
+  const lines = running.journal.lines();
+  assert.ok(lines.indexOf('one') < 2, lines.join());
+  const order = lines.filter((line) => line !== 'one');
+  assert.deepEqual(
+    order,
+    Array.from({ length: 20 }, (_, i) => `many ${i}`),
+  );
+});
+
+test('each caller pays for its own calls, whoever stands in line for them', async (t) => {
+  const running = await started(t);
+  const { journal } = running;
+  for (let i = 0; i < 10; i++) {
+    await all(running, 'together', 1);
+    await all(running, 'costly', 1);
+  }
+  journal.clear();
+  const held = running.call('hold', 'held');
+  await running.begunOn('held');
+  const many = Array.from({ length: 300 }, (_, i) =>
+    running.call('together', `many ${i}`, { remoteAddress: '192.0.2.1' }),
+  );
+  const others = Array.from({ length: 40 }, (_, i) =>
+    running.call('costly', `other ${i}`, { remoteAddress: '192.0.2.2' }),
+  );
+  running.release();
+  await Promise.all([held, ...many, ...others]);
+  const lines = journal.lines().filter((line) => !line.startsWith('held'));
+  const before = lines
+    .slice(0, lines.lastIndexOf('other 39'))
+    .filter((line) => line.startsWith('many'));
+  // 40 calls of about 2 ms, beside calls of about 1 ms: about as much time for both callers.
+  assert.ok(before.length < 200, `${before.length} calls of the other caller ran before`);
+});
+
+for (const place of ['inline', 'worker']) {
+  test(`a light call waits for few heavy calls of another caller of its batch procedure, ${place}`, async (t) => {
+    const running = await started(t);
+    const { journal } = running;
+    // What a call costs is known then.
+    for (let i = 0; i < 4; i++) await all(running, `${place}.heavy`, 2);
+    journal.clear();
+    const many = Array.from({ length: 24 }, (_, i) =>
+      running.call(`${place}.heavy`, `many ${i}`, { remoteAddress: '192.0.2.1' }),
+    );
+    const one = running.call(`${place}.heavy`, 'one', { remoteAddress: '192.0.2.2' });
+    const replies = await Promise.all([one, ...many]);
+    const sizes = replies.map((reply) => Number(resultOf(reply)));
+    assert.ok(Math.max(...sizes) <= 8, sizes.join());
+    assert.ok(journal.lines().indexOf('one') < 16, journal.lines().join());
+    assert.equal(journal.lines().length, 25);
+  });
+
+  test(`a batch handler that takes as long for many calls as for one is given all that wait, ${place}`, async (t) => {
+    const running = await started(t);
+    for (let i = 0; i < 4; i++) await all(running, `${place}.scan`, 1);
+    let sizes: unknown[] = [];
+    for (let i = 0; i < 12; i++) sizes = results(await all(running, `${place}.scan`, 64));
+    assert.deepEqual(sizes, Array(64).fill(64));
+  });
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../turns.ts';
+import {
+  type Answer,
+  comesBeforeGreedy,
+  greedyBefore,
+  HeldServer,
+  resultsOf,
+  type Way,
+} from './held-server.ts';
+
+const proxied = { trustedProxies: '127.0.0.1' };
+const ways: readonly Way[] = [
+  { what: 'at the gate of maxConcurrency', method: 'oneAtATime' },
+  {
+    what: 'by a header of a proxy',
+    options: { ...proxied, fairBy: 'header:x-tenant' },
+    header: 'x-tenant',
+  },
+  {
+    what: 'by address',
+    options: { ...proxied, fairBy: 'address' },
+    header: 'x-forwarded-for',
+  },
+];
+for (const way of ways) comesBeforeGreedy(way);
+
+test('three callers take turns, each in its own order, and a batch runs in its order', async (t) => {
+  const server = await HeldServer.start(t);
+  const { reply: held } = await server.holdWorker();
+  const greedy = await server.crowd('greedy', 60);
+  const one = Array.from({ length: 20 }, (_, i) => server.request(`one${i}`));
+  const others = [server.send('one', one)];
+  for (let i = 0; i < 20; i++) {
+    const { queued } = server;
+    others.push(server.call('two', `two${i}`));
+    await until(() => server.queued > queued);
+  }
+  server.release();
+  const [batch] = (await Promise.all([...others, ...greedy, held])) as Answer[][];
+  const texts = one.map(({ id }) => id);
+  assert.deepEqual(resultsOf(batch ?? []), texts);
+  const { ran } = server;
+  assert.equal(ran.length, 100);
+  const ofCaller = (name: string) => ran.filter((text) => text.startsWith(name));
+  assert.deepEqual(ofCaller('one'), texts);
+  assert.deepEqual(
+    ofCaller('two'),
+    Array.from({ length: 20 }, (_, i) => `two${i}`),
+  );
+  // While all three wait each gets a third: when the last of `two` runs, no more than that of the greedy ones has run.
+  const ended = greedyBefore(ran, 'two19');
+  assert.ok(ended <= 30, `${ended} before: ${ran.join(' ')}`);
+});
+
+test('a caller of twice the weight gets twice the share', async (t) => {
+  const weightOf = ({ auth }: { auth: unknown }) =>
+    (auth as { sub: string }).sub === 'heavy' ? 2 : 1;
+  const server = await HeldServer.start(t, { weightOf });
+  const { reply: held } = await server.holdWorker();
+  const greedy = await server.crowd('greedy', 60);
+  const heavy = await server.crowd('heavy', 40);
+  server.release();
+  await Promise.all([...greedy, ...heavy, held]);
+  const ended = greedyBefore(
+    server.ran,
+    server.ran.findLast((text) => text.startsWith('heavy')) ?? '',
+  );
+  // Equal shares would let some forty go before. The shares are of expected cost, which is not quite the same for all.
+  assert.ok(ended >= 12 && ended <= 33, `${ended} before: ${server.ran.join(' ')}`);
+});
+
+test('when to come back is told by what the refused caller itself has waiting, and by its share', async (t) => {
+  const weightOf = ({ auth }: { auth: unknown }) =>
+    (auth as { sub: string }).sub === 'gold' ? 4 : 1;
+  const server = await HeldServer.start(t, { maxQueue: 50, weightOf });
+  const { reply: held } = await server.holdWorker();
+  const plain = await server.crowd('plain', 24);
+  const gold = await server.crowd('gold', 26);
+  const retryMsOf = ({ error }: Answer): number => {
+    assert.equal(error?.code, -32000);
+    return error.data?.retryAfterMs ?? 0;
+  };
+  // Who has most of what waits has its own 27 calls before it, and a quarter of them by others'; not all 51.
+  const goldMs = retryMsOf(await server.call('gold', 'gold too many'));
+  plain.push(server.call('plain', 'plain24'));
+  retryMsOf(await Promise.race(gold));
+  const plainMs = retryMsOf(await server.call('plain', 'plain too many'));
+  assert.ok(goldMs > 0.5 * plainMs && goldMs < 0.8 * plainMs, `${goldMs} and ${plainMs}`);
+  server.release();
+  await Promise.all([...plain, ...gold, held]);
+});

@@ -47,16 +47,12 @@ async function run(options: Options, args: readonly string[]): Promise<Results> 
     machine: { ...machine, load: [...machine.load, loadNow()] },
     ...outcome,
   });
-  try {
-    const outcome = await runSuites(chosen, options, {
-      onStep: (what, seconds) => progress.step(what, seconds),
-      onSuite: (soFar) => writeResults(partialPath(options), toResults(soFar)),
-      onFailure: (message) => console.error(message),
-    });
-    return toResults(outcome);
-  } finally {
-    progress.stop();
-  }
+  const outcome = await runSuites(chosen, options, {
+    onStep: (what, seconds) => progress.step(what, seconds),
+    onSuite: (soFar) => writeResults(partialPath(options), toResults(soFar)),
+    onFailure: (message) => console.error(message),
+  });
+  return toResults(outcome);
 }
 
 function folderOf({ results }: Options): string {

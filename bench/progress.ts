@@ -1,35 +1,21 @@
-import { Presets, SingleBar } from 'cli-progress';
-
-/** Shows progress: on a terminal a bar with the remaining time, elsewhere a line for each suite. */
+/** Writes a line for each suite, with the remaining time. */
 export class Progress {
   readonly #total: number;
   readonly #began = performance.now();
-  readonly #bar: SingleBar | undefined;
   #done = 0;
   #suite = '';
 
   /** @param total the estimated seconds of the run */
   constructor(total: number) {
     this.#total = total;
-    if (!process.stderr.isTTY) return;
-    const format = '{bar} {percentage}% | {left} left | {what}';
-    const options = { format, stream: process.stderr, hideCursor: true, barsize: 24 };
-    this.#bar = new SingleBar({ ...options, clearOnComplete: true }, Presets.shades_classic);
-    this.#bar.start(total, 0, { left: duration(total), what: '' });
   }
 
   step(what: string, seconds: number): void {
     this.#done += seconds;
-    const left = duration(this.#left());
-    this.#bar?.update(Math.min(this.#done, this.#total), { left, what });
     const suite = what.slice(0, what.indexOf(':'));
-    if (this.#bar !== undefined || suite === this.#suite) return;
+    if (suite === this.#suite) return;
     this.#suite = suite;
-    console.error(`${suite}, ${left} left`);
-  }
-
-  stop(): void {
-    this.#bar?.stop();
+    console.error(`${suite}, ${duration(this.#left())} left`);
   }
 
   /** Remaining seconds, corrected by how wrong the estimate was so far. */

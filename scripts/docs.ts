@@ -1,8 +1,6 @@
 /**
  * `npm run docs [-- --check]`: writes the configuration table into the pages that have its markers. With --check it writes nothing,
  * and exits with 1 if a table is out of date.
- *
- *   --screenshots [VIEW...]   makes the pictures of the console for docs/console.md instead
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,10 +67,6 @@ function withTable(page: string, text: string): string {
   return `${text.slice(0, from + start.length)}\n\n${configTable()}\n\n${text.slice(to)}`;
 }
 
-if (process.argv.includes('--screenshots')) {
-  await import('./screenshots.ts');
-  process.exit();
-}
 for (const page of pages) {
   const before = readFileSync(join(root, page), 'utf8');
   const after = withTable(page, before);

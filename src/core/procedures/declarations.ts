@@ -3,6 +3,7 @@ import { RegistrationError } from '../base/registration-error.ts';
 import { RpcError } from '../protocol/errors.ts';
 import { assertCheckable } from '../schema/faults.ts';
 import { objectOf, oneOf, valueThat, wholeNumber, yesOrNo } from '../schema/options.ts';
+import type { SchemaNode } from '../schema/model.ts';
 import { readTypeBox } from '../schema/typebox.ts';
 
 /** An error that a procedure declares: part of its contract. */
@@ -42,8 +43,16 @@ export type ErrorTypes<Errors> = {
     : Pick<Errors[Name], 'code' & keyof Errors[Name]>;
 };
 
+/** {@link ErrorDeclaration}, read. */
+export interface DeclaredError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: SchemaNode | undefined;
+  readonly status?: number | undefined;
+}
+
 export interface CompiledErrors {
-  readonly declared: ErrorDeclarations;
+  readonly declared: Readonly<Record<string, DeclaredError>>;
   readonly make: Readonly<Record<string, (data?: unknown) => RpcError>>;
 }
 
@@ -73,9 +82,9 @@ export function compileErrors(
 ): CompiledErrors | undefined {
   if (declared === undefined || Object.keys(declared).length === 0) return undefined;
   const names = new Map<number, string>();
-  const kept: Record<string, ErrorDeclaration> = {};
+  const kept: Record<string, DeclaredError> = {};
   const make: Record<string, (data?: unknown) => RpcError> = {};
-  for (const [name, { code, message, data, status }] of Object.entries(declared)) {
+  for (const [name, { code, message, data: schema, status }] of Object.entries(declared)) {
     const place = `${where}: errors.${name}`;
     if (!errorNames.test(name)) {
       throw new RegistrationError(
@@ -89,12 +98,18 @@ export function compileErrors(
       );
     }
     names.set(code, name);
-    if (data !== undefined)
-      assertCheckable(readTypeBox(data, `${place}.data`, false), `${place}.data`);
+    const data = readData(schema, `${place}.data`);
     kept[name] = { code, message, data, status };
     make[name] = (value) => new RpcError(code, message, value);
   }
   return { declared: kept, make: Object.freeze(make) };
+}
+
+function readData(data: TSchema | undefined, where: string): SchemaNode | undefined {
+  if (data === undefined) return undefined;
+  const node = readTypeBox(data, where, false);
+  assertCheckable(node, where);
+  return node;
 }
 
 /** Statuses by which clients and proxies act on the connection, whatever the body says. */

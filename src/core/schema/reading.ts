@@ -194,8 +194,10 @@ export function refuseAt(where: string, path: string, fault: string): never {
 export const endless =
   'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
 
-/** Names that were made up by counting: TypeBox counts all recursive types of the thread. */
-const madeUp = /^T\d+$/;
+/** Whether a name was made up by counting: TypeBox counts all recursive types of the thread. */
+export function isMadeUp(name: string): boolean {
+  return /^T\d+$/.test(name);
+}
 
 /** The names of the types of one schema, or of one document. */
 export class Names {
@@ -213,7 +215,7 @@ export class Names {
     if (this.#isDocument) return name;
     let shown = this.#shown.get(name);
     if (shown === undefined) {
-      shown = madeUp.test(name) ? `T${this.#count++}` : name;
+      shown = isMadeUp(name) ? `T${this.#count++}` : name;
       this.#shown.set(name, shown);
     }
     return shown;

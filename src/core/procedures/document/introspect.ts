@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { TSchema } from '@sinclair/typebox';
 import { cached } from '../../base/cached.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
 import { bytesWithin } from '../../schema/bytes.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
 import { anything, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
 import { defined } from '../../schema/schema-tree.ts';
-import { kindOf, readTypeBox } from '../../schema/typebox.ts';
 import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import { typeText } from '../../schema/write-type.ts';
 import { linkMembers } from '../chain.ts';
-import type { CacheRules, Effects, ErrorDeclarations } from '../declarations.ts';
+import type { CacheRules, CompiledErrors, Effects } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
 import { type AnyRouter, tableOf } from '../router.ts';
@@ -76,24 +74,34 @@ export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
   const { name, params, returns, errors, doc, isAsync, effects, group, stream } = procedure;
-  const dot = name.lastIndexOf('.');
   const yields = stream && (stream.yields ?? anything);
   return defined<ProcedureSchema>({
     name,
-    namespace: dot === -1 ? null : name.slice(0, dot),
+    namespace: namespaceOf(name),
     parameters: params === undefined ? [] : parametersOf(params),
     return_type: typeText(returns ?? anything),
     return_schema: writeJson(returns ?? anything),
     yield_type: yields && typeText(yields),
     yield_schema: yields && writeJson(yields),
-    stream:
-      stream && defined<StreamSchema>({ ...subscriptionNames(procedure), collect: stream.collect }),
+    stream: streamOf(procedure),
     doc,
     is_async: isAsync,
     effects,
     group,
-    errors: errors && errorsOf(errors.declared),
+    errors: errors && errorsOf(errors),
   });
+}
+
+export function namespaceOf(name: string): string | null {
+  const dot = name.lastIndexOf('.');
+  return dot === -1 ? null : name.slice(0, dot);
+}
+
+export function streamOf(procedure: Pick<Procedure, 'name' | 'stream'>): StreamSchema | undefined {
+  const { stream } = procedure;
+  return (
+    stream && defined<StreamSchema>({ ...subscriptionNames(procedure), collect: stream.collect })
+  );
 }
 
 export function getRegistrySchema(router: AnyRouter): RegistrySchema {
@@ -155,20 +163,13 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {
+function errorsOf({ declared }: CompiledErrors): Record<string, ErrorSchema> {
   return Object.fromEntries(
     Object.entries(declared).map(([name, { code, message, data, status }]) => [
       name,
-      defined<ErrorSchema>({ code, message, data: data && documentOf(data), status }),
+      defined<ErrorSchema>({ code, message, data: data && writeJson(data), status }),
     ]),
   );
-}
-
-/** The schema of an error's data. One that another process described is in JSON already. */
-function documentOf(data: TSchema): JsonSchema {
-  return kindOf(data) === undefined
-    ? (data as unknown as JsonSchema)
-    : writeJson(readTypeBox(data, 'an error', false));
 }
 
 function parametersOf({ members }: ObjectNode): ParameterSchema[] {
@@ -216,7 +217,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
     isAsync,
     params: params && writeJson(params),
     returns: returns && writeJson(returns),
-    errors: errors && errorsOf(errors.declared),
+    errors: errors && errorsOf(errors),
     doc: doc ?? undefined,
     effects,
     tool,
@@ -243,8 +244,8 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     ...linkMembers([]),
     params: paramsRead(params),
     hasOrder: description.hasOrder === true,
-    returns: read(returns),
-    errors: errors && { declared: errors as ErrorDeclarations, make: {} },
+    returns: returns && readDescribed(returns),
+    errors: readErrors(errors),
     doc: doc ?? null,
     effects,
     tool: tool === false || tool === 'content' ? tool : undefined,
@@ -263,20 +264,32 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     affinity: undefined,
     bindParams: notHere,
     result: undefined,
-    stream: stream && { ...stream, yields: read(stream.yields), value: undefined },
+    stream: stream && {
+      ...stream,
+      yields: stream.yields && readDescribed(stream.yields),
+      value: undefined,
+    },
     moduleState: undefined,
   });
 }
 
 /** What another process says of a schema: only documents are made of it. */
-function read(json: JsonSchema | undefined): SchemaNode | undefined {
-  return (
-    json && readJsonSchema(json, 'a description', { strictness: 'document', references: 'named' })
+export function readDescribed(json: JsonSchema): SchemaNode {
+  return readJsonSchema(json, 'a description', { strictness: 'document', references: 'named' });
+}
+
+export function readErrors(
+  errors: Readonly<Record<string, ErrorSchema>> | undefined,
+): CompiledErrors | undefined {
+  const declared = Object.entries(errors ?? {}).map(
+    ([name, { data, ...error }]) =>
+      [name, { ...error, data: data && readDescribed(data) }] as const,
   );
+  return declared.length === 0 ? undefined : { declared: Object.fromEntries(declared), make: {} };
 }
 
 function paramsRead(json: JsonSchema | undefined): ObjectNode | undefined {
-  const node = read(json);
+  const node = json && readDescribed(json);
   if (node !== undefined && node.kind !== 'object') throw new Error('params that are no object');
   return node;
 }

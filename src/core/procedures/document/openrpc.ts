@@ -1,24 +1,20 @@
 import { doAll, type Steps } from '../../base/timer.ts';
-import { isObject } from '../../protocol/body.ts';
-import {
-  defined,
-  forEachPlain,
-  madeUpId,
-  mapPlain,
-  plainNamesIn,
-  refId,
-} from '../../schema/schema-tree.ts';
-import { ValueIds } from '../../schema/value-ids.ts';
-import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
-import type { Effects } from '../declarations.ts';
+import { anything, type Member, type SchemaNode, takesMore } from '../../schema/model.ts';
+import { defined } from '../../schema/schema-tree.ts';
+import { type Dialect, type JsonSchema, writeJson } from '../../schema/write-json.ts';
+import type { DeclaredError, Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';
+import { type Components, type Documented, gatherComponents, referenceTo } from './components.ts';
 import { versionSteps } from './document-text.ts';
 import {
   type ErrorSchema,
-  getProcedureSchema,
+  namespaceOf,
   type ProcedureSchema,
   type RegistrySchema,
+  readDescribed,
+  readErrors,
   type StreamSchema,
+  streamOf,
 } from './introspect.ts';
 
 /** An OpenRPC 1.4 document (https://spec.open-rpc.org): the members that this package writes. */
@@ -59,33 +55,14 @@ export interface ContentDescriptor {
   readonly schema: JsonSchema;
 }
 
-/** A procedure as in the introspection document, and what only the router knows of it. */
-interface Described {
-  readonly schema: ProcedureSchema;
-  /** The schema of params other than the named ones. */
-  readonly rest: JsonSchema | undefined;
-  /** Whether the order of the members is that of positional params. */
-  readonly hasOrder: boolean;
-}
-
 /** The OpenRPC document of a router's procedures (`tableOf`). */
 export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocument {
   return doAll(openRpcSteps(table));
 }
 
 /** The same in steps. What is registered meanwhile is not in it. */
-export function* openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<OpenRpcDocument> {
-  const described: Described[] = [];
-  const procedures = [...table.values()];
-  for (const procedure of procedures) {
-    described.push({
-      schema: getProcedureSchema(procedure),
-      rest: restOf(procedure),
-      hasOrder: procedure.params === undefined || procedure.hasOrder,
-    });
-    yield;
-  }
-  return yield* stepsOf(described, Number.POSITIVE_INFINITY);
+export function openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<OpenRpcDocument> {
+  return stepsOf([...table.values()]);
 }
 
 /**
@@ -96,30 +73,49 @@ export function* openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<Open
  * @throws RangeError for a registry that would take too long
  */
 export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
-  const described = Object.values(registry).map((schema) => ({
-    schema,
-    rest: undefined,
-    hasOrder: true,
-  }));
-  return doAll(stepsOf(described, 300));
+  return doAll(stepsOf(Object.values(registry).map(documentedOf), 300));
 }
 
-function* stepsOf(described: readonly Described[], maxIds: number): Steps<OpenRpcDocument> {
-  const components = new SchemaComponents(maxIds);
-  // Sorted, since a type is named after its first use: the order of registration must not change its name.
-  const byName = [...described].sort((a, b) => (a.schema.name < b.schema.name ? -1 : 1));
-  const drafts: OpenRpcMethod[] = [];
-  for (const one of byName) {
-    drafts.push(draft(one, components));
+function documentedOf(schema: ProcedureSchema): Documented {
+  const { name, parameters, return_schema, yield_schema, stream, doc, effects, errors } = schema;
+  const members = parameters.map((parameter) => ({
+    name: parameter.name,
+    node: readDescribed(parameter.schema_),
+    isRequired: parameter.required,
+  }));
+  return {
+    name,
+    params: {
+      kind: 'object',
+      members,
+      patterns: [],
+      rest: { kind: 'never', notes: {} },
+      notes: {},
+    },
+    hasOrder: true,
+    returns: readDescribed(return_schema),
+    stream: stream && {
+      notification: stream.notification,
+      unsubscribe: stream.unsubscribe,
+      collect: stream.collect,
+      drain: 'end',
+      yields: yield_schema && readDescribed(yield_schema),
+      value: undefined,
+    },
+    errors: readErrors(errors),
+    doc,
+    effects,
+  };
+}
+
+function* stepsOf(procedures: readonly Documented[], maxNames?: number): Steps<OpenRpcDocument> {
+  const writer = new OpenRpcWriter(yield* gatherComponents(procedures, maxNames));
+  const methods: OpenRpcMethod[] = [];
+  for (const procedure of procedures) {
+    methods.push(writer.method(procedure));
     yield;
   }
-  const shared = new Map<string, OpenRpcMethod>();
-  for (const one of drafts) {
-    shared.set(one.name, share(one, components));
-    yield;
-  }
-  const methods = described.flatMap(({ schema }) => shared.get(schema.name) ?? []);
-  const schemas = yield* components.toJson();
+  const schemas = yield* writer.components();
   const content = {
     methods,
     ...(Object.keys(schemas).length === 0 ? {} : { components: { schemas } }),
@@ -131,314 +127,81 @@ function* stepsOf(described: readonly Described[], maxIds: number): Steps<OpenRp
   };
 }
 
-function draft({ schema, rest, hasOrder }: Described, components: SchemaComponents): OpenRpcMethod {
-  const { name, namespace, parameters, return_schema, yield_schema, stream, doc, effects } = schema;
-  const named = components.add(
-    parameters.map((parameter) => [parameter.schema_, parameter.name] as const),
-  );
-  const [result = {}] = components.add([[return_schema, `${name} result`]]);
-  const [yields = {}] =
-    yield_schema === undefined ? [] : components.add([[yield_schema, `${name} value`]]);
-  const [additional] = rest === undefined ? [] : components.add([[rest, `${name} params`]]);
-  const params = parameters.map((parameter, index) => {
-    const param = named[index] ?? {};
-    const description = typeof param.description === 'string' ? param.description : undefined;
-    const { required } = parameter;
-    return defined<ContentDescriptor>({
-      name: parameter.name,
-      description,
-      required,
-      schema: param,
+class OpenRpcWriter {
+  readonly #components: Components;
+  readonly #dialect: Dialect = (node) => {
+    const component = this.#components.of(node);
+    if (component === undefined) return undefined;
+    return referenceTo(node, component, `#/components/schemas/${component.name}`);
+  };
+
+  constructor(components: Components) {
+    this.#components = components;
+  }
+
+  method(procedure: Documented): OpenRpcMethod {
+    const { name, params, hasOrder, returns = anything, doc, effects, errors } = procedure;
+    const namespace = namespaceOf(name);
+    const given = (params?.members ?? []).map((member) => this.#param(member));
+    // The specification wants required params first. If that moves one, the order no longer tells the positions.
+    const sorted = given.toSorted((a, b) => Number(b.required) - Number(a.required));
+    const rest = params === undefined ? anything : params.rest;
+    const hasRest = takesMore(rest);
+    const isInOrder = hasOrder && sorted.every((param, index) => param === given[index]);
+    const declared = errors && Object.entries(errors.declared);
+    const stream = streamOf(procedure);
+    const yields = procedure.stream?.yields ?? anything;
+    return defined<OpenRpcMethod>({
+      name,
+      description: doc ?? undefined,
+      tags: namespace === null ? undefined : [{ name: namespace }],
+      paramStructure: isInOrder && !(given.length === 0 && hasRest) ? 'either' : 'by-name',
+      params: sorted,
+      result: { name: 'result', schema: this.#schema(returns) },
+      errors: declared?.map(([, { code, message }]) => ({ code, message })),
+      'x-errors':
+        declared && Object.fromEntries(declared.map(([key, error]) => [key, this.#error(error)])),
+      'x-effects': effects,
+      'x-stream': stream && { yields: this.#schema(yields), ...stream },
+      'x-additional-params': hasRest ? this.#schema(rest) : undefined,
     });
-  });
-  const required = params.filter((param) => param.required);
-  const optional = params.filter((param) => !param.required);
-  const sorted = [...required, ...optional];
-  // The specification wants required params first. If that moves one, the order no longer tells the positions.
-  const inOrder = hasOrder && sorted.every((param, index) => param === params[index]);
-  const declared = Object.entries(schema.errors ?? {});
-  const errors = declared.length === 0 ? undefined : declared;
-  return defined<OpenRpcMethod>({
-    name,
-    description: doc ?? undefined,
-    tags: namespace === null ? undefined : [{ name: namespace }],
-    paramStructure: inOrder && !(params.length === 0 && rest !== undefined) ? 'either' : 'by-name',
-    params: sorted,
-    result: { name: 'result', schema: result },
-    errors: errors?.map(([, { code, message }]) => ({ code, message })),
-    'x-errors':
-      errors &&
-      Object.fromEntries(
-        errors.map(([key, { code, message, data }]) => {
-          const [added] = data === undefined ? [] : components.add([[data, `${name} ${key}`]]);
-          return [key, defined<ErrorSchema>({ code, message, data: added })];
-        }),
-      ),
-    'x-effects': effects,
-    'x-stream': stream && { yields, ...stream },
-    'x-additional-params': additional,
-  });
-}
-
-/** The second pass, after all uses of each type were counted: replaces shared types by references. */
-function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMethod {
-  const { params, result, 'x-errors': errors, 'x-stream': stream } = method;
-  const shared = (schema: JsonSchema | undefined) => schema && components.shared(schema);
-  const shareError = (error: ErrorSchema) =>
-    defined<ErrorSchema>({ ...error, data: shared(error.data) });
-  return defined<OpenRpcMethod>({
-    ...method,
-    params: params.map((param) => ({ ...param, schema: components.shared(param.schema) })),
-    result: { ...result, schema: components.shared(result.schema) },
-    'x-errors':
-      errors &&
-      Object.fromEntries(Object.entries(errors).map(([name, error]) => [name, shareError(error)])),
-    'x-stream': stream && { ...stream, yields: components.shared(stream.yields) },
-    'x-additional-params': shared(method['x-additional-params']),
-  });
-}
-
-function restOf({ params }: Procedure): JsonSchema | undefined {
-  const rest = params === undefined ? true : writeJson(params).additionalProperties;
-  if (rest === true) return {};
-  return isObject(rest) ? rest : undefined;
-}
-
-/** The schemas that a `$ref` can name at one place, by id. */
-type Scope = ReadonlyMap<string, NamedSchema>;
-
-interface NamedSchema {
-  readonly schema: JsonSchema;
-  /** The ids that the schema refers to, and the ids of the schemas within it. */
-  readonly leadsTo: ReadonlySet<string>;
-  /** Undefined before its first use. */
-  component: Component | undefined;
-}
-
-interface Component {
-  readonly name: string;
-  schema: JsonSchema;
-}
-
-/** Keywords that may differ from one use of a type to the next: two schemas that differ only in these are one type. */
-const annotations = ['default', 'description', 'examples'];
-
-/**
- * Gathers schemas into the components of a document: schemas that have an `$id`, and schemas that are used more
- * than once. Call `add` for all roots first, then {@link shared} for each schema that `add` returned, then `toJson`.
- */
-class SchemaComponents {
-  readonly #maxIds: number;
-  readonly #identities = new ValueIds();
-  /** By the type's number in `#identities`. */
-  readonly #components = new Map<number, Component>();
-  /** How many components asked for each name. The second gets `name_2`. */
-  readonly #names = new Map<string, number>();
-  /** Types without an id: how often each is used, and where it was used first, in words that become its name. */
-  readonly #uses = new Map<number, { count: number; readonly hint: string }>();
-
-  /**
-   * @param maxIds most named schemas of one procedure. Each is compared with all schemas that it leads to, so
-   *   without a limit the document of a stranger could take for ever
-   */
-  constructor(maxIds: number) {
-    this.#maxIds = maxIds;
   }
 
-  /**
-   * @param roots schemas that refer to each other by id: the params of one procedure, or its result
-   * @returns the roots, their references turned into `#/components/schemas/...`
-   */
-  add(roots: readonly (readonly [schema: JsonSchema, hint: string])[]): JsonSchema[] {
-    const ids = new Map<string, JsonSchema>();
-    for (const [schema] of roots) plainNamesIn(schema, ids);
-    if (ids.size > this.#maxIds) {
-      throw new RangeError(
-        `a procedure has ${ids.size} named schemas, at most ${this.#maxIds} are read`,
-      );
-    }
-    const scope = scopeOf(ids);
-    const added = roots.map(([schema, hint]) => this.#convert(schema, scope, hint));
-    for (const [index, [, hint]] of roots.entries()) this.#count(added[index] ?? {}, hint);
-    return added;
-  }
-
-  /** `schema` (returned by `add`) with each type that is used more than once replaced by a reference. */
-  shared(schema: JsonSchema): JsonSchema {
-    const identity = this.#identityOf(schema) ?? -1;
-    const use = this.#uses.get(identity);
-    if (use === undefined || use.count < 2) return this.#sharedBody(schema);
-    let component = this.#components.get(identity);
-    if (component === undefined) {
-      component = { name: this.#nameFor(schema, use.hint), schema: {} };
-      this.#components.set(identity, component);
-      component.schema = this.#sharedBody(withoutDefault(schema));
-    }
-    return this.#referenceTo(component, schema);
-  }
-
-  /** The components, sorted by name: the order of use changes more easily than a name. Call it last. */
-  *toJson(): Steps<Record<string, JsonSchema>> {
-    // `#sharedBody` adds components while the bodies of the first ones are written.
-    const withIds = [...this.#components.values()];
-    for (const component of withIds) {
-      component.schema = this.#sharedBody(component.schema);
+  *components(): Steps<Record<string, JsonSchema>> {
+    const schemas: [string, JsonSchema][] = [];
+    for (const { name, node } of this.#components.all()) {
+      schemas.push([name, this.#body(node)]);
       yield;
     }
-    const all = [...this.#components.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
+    return Object.fromEntries(schemas);
   }
 
-  #sharedBody(schema: JsonSchema): JsonSchema {
-    return mapPlain(schema, (child) => this.shared(child));
+  #param({ name, node, isRequired }: Member): ContentDescriptor {
+    const schema = this.#schema(node);
+    // What describes a named type stands there.
+    const isNamed = node.kind === 'ref' || node.name !== undefined;
+    const { description } = isNamed ? schema : node.notes;
+    return defined<ContentDescriptor>({
+      name,
+      description: typeof description === 'string' ? description : undefined,
+      required: isRequired,
+      schema,
+    });
   }
 
-  #convert(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
-    const { $id, $ref } = schema;
-    if (typeof $id === 'string' && typeof $ref !== 'string') {
-      return this.#convertReference($id, schema, scope, hint);
-    }
-    return this.#convertBody(schema, scope, hint);
+  #error({ code, message, data }: DeclaredError): ErrorSchema {
+    return defined<ErrorSchema>({ code, message, data: data && this.#schema(data) });
   }
 
-  #convertBody(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
-    // An $id would become the base of the references within the schema. The schemas of $defs are components now.
-    const { $id: _id, $defs: _defs, $schema: _dialect, ...rest } = schema;
-    if (typeof rest.$ref === 'string') return this.#convertReference(rest.$ref, rest, scope, hint);
-    return mapPlain(rest, (child, segment) => this.#convert(child, scope, below(hint, segment)));
+  #schema(node: SchemaNode): JsonSchema {
+    return writeJson(node, this.#dialect);
   }
 
-  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: string): JsonSchema {
-    const id = refId($ref);
-    const target = scope.get(id);
-    if (target === undefined) return use;
-    target.component ??= this.#named(id, target.schema, scope, hint);
-    return this.#referenceTo(target.component, use);
+  /** A component as it is written once. */
+  #body(type: SchemaNode): JsonSchema {
+    const dialect: Dialect = (node, write) =>
+      node === type ? undefined : this.#dialect(node, write);
+    const { $id: _name, default: _ofUse, ...body } = writeJson(type, dialect);
+    return body;
   }
-
-  #named(id: string, target: JsonSchema, scope: Scope, hint: string): Component {
-    // Two types with one id are the same type when they, and all types that they lead to, are equal.
-    const identity = this.#identities.of([
-      id,
-      reachable(id, scope).map(([name, schema]) => [name, this.#identities.of(core(schema))]),
-    ]);
-    const known = this.#components.get(identity);
-    if (known !== undefined) return known;
-    const name = madeUpId.test(id) ? this.#nameFor(target, hint) : this.#unique(id);
-    const component: Component = { name, schema: {} };
-    this.#components.set(identity, component);
-    component.schema = this.#convertBody(withoutDefault(target), scope, hint);
-    this.#countChildren(component.schema, name);
-    return component;
-  }
-
-  #count(schema: JsonSchema, hint: string): void {
-    const identity = this.#identityOf(schema);
-    const use = identity === undefined ? undefined : this.#uses.get(identity);
-    if (use !== undefined) {
-      use.count += 1; // the schema becomes a component; its parts are counted there, once
-      return;
-    }
-    if (identity !== undefined) this.#uses.set(identity, { count: 1, hint });
-    this.#countChildren(schema, hint);
-  }
-
-  #countChildren(schema: JsonSchema, hint: string): void {
-    forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
-  }
-
-  /** The number of the schema's type; undefined if the schema is as short as a reference to it would be. */
-  #identityOf(schema: JsonSchema): number | undefined {
-    return isLarge(schema) ? this.#identities.of(core(schema)) : undefined;
-  }
-
-  #referenceTo(component: Component, use: JsonSchema): JsonSchema {
-    const $ref = `#/components/schemas/${component.name}`;
-    const own = annotations.filter((key) => key in use && !this.#same(use, component.schema, key));
-    if (own.length === 0) return { $ref };
-    // JSON Schema up to draft 7 ignores every keyword beside a $ref, so the $ref goes into an allOf.
-    return { allOf: [{ $ref }], ...Object.fromEntries(own.map((key) => [key, use[key]])) };
-  }
-
-  #same(one: JsonSchema, other: JsonSchema, key: string): boolean {
-    return (
-      one[key] === other[key] || this.#identities.of(one[key]) === this.#identities.of(other[key])
-    );
-  }
-
-  #nameFor(schema: JsonSchema, hint: string): string {
-    const { title } = schema;
-    const words = (typeof title === 'string' && /[A-Za-z]/.test(title) ? title : hint)
-      .split(/[^A-Za-z0-9]+/)
-      .filter((word) => word !== '');
-    const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-    return this.#unique(name);
-  }
-
-  #unique(wanted: string): string {
-    const name = wanted.replace(/[^A-Za-z0-9._-]+/g, '_') || 'Schema';
-    for (;;) {
-      const count = (this.#names.get(name) ?? 0) + 1;
-      this.#names.set(name, count);
-      if (count === 1) return name;
-      const own = `${name}_${count}`;
-      if (this.#names.has(own)) continue;
-      this.#names.set(own, 1);
-      return own;
-    }
-  }
-}
-
-/** Whether a schema is worth a name: an object, a choice of more than two, or a choice between two such. */
-function isLarge(schema: JsonSchema): boolean {
-  const { properties, enum: values } = schema;
-  if (isObject(properties)) return Object.keys(properties).length > 0;
-  if (Array.isArray(values)) return values.length > 2;
-  return [schema.anyOf, schema.oneOf, schema.allOf].some(
-    (list) =>
-      Array.isArray(list) &&
-      (list.length > 2 || list.filter((one) => isObject(one) && isLarge(one)).length > 1),
-  );
-}
-
-function core(schema: JsonSchema): JsonSchema {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.includes(key)));
-}
-
-function withoutDefault({ default: _default, ...rest }: JsonSchema): JsonSchema {
-  return rest;
-}
-
-function scopeOf(ids: ReadonlyMap<string, JsonSchema>): Scope {
-  const scope = new Map<string, NamedSchema>();
-  for (const [id, schema] of ids) {
-    const leadsTo = new Set<string>();
-    const visit = (node: JsonSchema): void => {
-      const { $id, $ref } = node;
-      if (typeof $ref === 'string') leadsTo.add(refId($ref));
-      // A schema with an id is visited on its own, so that no schema is visited once for each level around it.
-      if (node !== schema && typeof $id === 'string' && ids.get($id) === node) leadsTo.add($id);
-      else forEachPlain(node, visit);
-    };
-    visit(schema);
-    scope.set(id, { schema, leadsTo, component: undefined });
-  }
-  return scope;
-}
-
-/** The schema of an id and all schemas that it leads to, sorted by id. */
-function reachable(id: string, scope: Scope): (readonly [id: string, schema: JsonSchema])[] {
-  const found = new Set([id]);
-  // The loop also visits the ids that it adds.
-  for (const one of found) for (const next of scope.get(one)?.leadsTo ?? []) found.add(next);
-  return [...found].sort().flatMap((one) => {
-    const named = scope.get(one);
-    return named === undefined ? [] : [[one, named.schema] as const];
-  });
-}
-
-function below(hint: string, segment: string): string {
-  if (segment === '') return hint;
-  if (segment !== '/*' && !/^\/\d+$/.test(segment)) return segment.slice(1);
-  return hint.endsWith(' item') ? hint : `${hint} item`;
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { assertDepth, isOpenRpc } from '../../client/codegen/document.ts';
 import { CodegenError } from '../../client/codegen/text.ts';
+import { RegistrationError } from '../../core/base/registration-error.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 
 import { fetchDocument, isOpenApi, isRegistry, type RemoteOptions } from './remote.ts';
@@ -66,7 +67,10 @@ export function explained<Result>(source: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof CodegenError || error instanceof RangeError)) throw error;
+    const isOfDocument = [CodegenError, RangeError, RegistrationError].some(
+      (kind) => error instanceof kind,
+    );
+    if (!(error instanceof Error && isOfDocument)) throw error;
     // The engine's own message is about its stack, not about the document.
     const why = /call stack/.test(error.message) ? 'the document nests too deep' : error.message;
     throw new StartupError(`${source}: ${why}`, { cause: error });

@@ -1,4 +1,5 @@
 import type { Steps } from '../../base/timer.ts';
+import { UniqueNames } from '../../base/unique-names.ts';
 import { forEachPart, type Notes, resolved, type SchemaNode } from '../../schema/model.ts';
 import { isMadeUp } from '../../schema/reading.ts';
 import type { JsonSchema } from '../../schema/write-json.ts';
@@ -69,8 +70,7 @@ interface Use {
  */
 export class Components {
   readonly #maxNames: number;
-  /** How many components asked for each name. The second gets `name_2`. */
-  readonly #names = new Map<string, number>();
+  readonly #names = new UniqueNames();
   /** Of each node with a name, and each reference. */
   readonly #types = new Map<unknown, NamedType>();
   /** Types are equal if their numbers are. */
@@ -228,16 +228,7 @@ export class Components {
   }
 
   #unique(wanted: string): string {
-    const name = wanted.replace(/[^A-Za-z0-9._-]+/g, '_') || 'Schema';
-    for (;;) {
-      const count = (this.#names.get(name) ?? 0) + 1;
-      this.#names.set(name, count);
-      if (count === 1) return name;
-      const own = `${name}_${count}`;
-      if (this.#names.has(own)) continue;
-      this.#names.set(own, 1);
-      return own;
-    }
+    return this.#names.take(wanted.replace(/[^A-Za-z0-9._-]+/g, '_') || 'Schema');
   }
 }
 

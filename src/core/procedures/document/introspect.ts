@@ -242,10 +242,10 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     name,
     handler: notHere,
     ...linkMembers([]),
-    params: paramsRead(params),
+    params: paramsRead(params, name),
     hasOrder: description.hasOrder === true,
-    returns: returns && readDescribed(returns),
-    errors: readErrors(errors),
+    returns: returns && readDescribed(returns, name),
+    errors: readErrors(errors, name),
     doc: doc ?? null,
     effects,
     tool: tool === false || tool === 'content' ? tool : undefined,
@@ -266,7 +266,7 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     result: undefined,
     stream: stream && {
       ...stream,
-      yields: stream.yields && readDescribed(stream.yields),
+      yields: stream.yields && readDescribed(stream.yields, name),
       value: undefined,
     },
     moduleState: undefined,
@@ -274,22 +274,24 @@ export function describedProcedure(description: ProcedureDescription): Procedure
 }
 
 /** What another process says of a schema: only documents are made of it. */
-export function readDescribed(json: JsonSchema): SchemaNode {
-  return readJsonSchema(json, 'a description', { strictness: 'document', references: 'named' });
+export function readDescribed(json: JsonSchema, name: string): SchemaNode {
+  const where = `procedure ${JSON.stringify(name.slice(0, 80))}`;
+  return readJsonSchema(json, where, { strictness: 'document', references: 'named' });
 }
 
 export function readErrors(
   errors: Readonly<Record<string, ErrorSchema>> | undefined,
+  name: string,
 ): CompiledErrors | undefined {
   const declared = Object.entries(errors ?? {}).map(
-    ([name, { data, ...error }]) =>
-      [name, { ...error, data: data && readDescribed(data) }] as const,
+    ([key, { data, ...error }]) =>
+      [key, { ...error, data: data && readDescribed(data, name) }] as const,
   );
   return declared.length === 0 ? undefined : { declared: Object.fromEntries(declared), make: {} };
 }
 
-function paramsRead(json: JsonSchema | undefined): ObjectNode | undefined {
-  const node = json && readDescribed(json);
+function paramsRead(json: JsonSchema | undefined, name: string): ObjectNode | undefined {
+  const node = json && readDescribed(json, name);
   if (node !== undefined && node.kind !== 'object') throw new Error('params that are no object');
   return node;
 }

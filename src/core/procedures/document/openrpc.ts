@@ -70,7 +70,7 @@ export function openRpcSteps(table: ReadonlyMap<string, Procedure>): Steps<OpenR
  * does not say whether a procedure takes params other than the named ones.
  *
  * @param registry may come from a stranger; its shape and depth must have been checked
- * @throws RangeError for a registry that would take too long
+ * @throws RangeError for a registry that would take too long, RegistrationError for a reference that leads out of a schema
  */
 export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
   return doAll(stepsOf(Object.values(registry).map(documentedOf), 300));
@@ -80,7 +80,7 @@ function documentedOf(schema: ProcedureSchema): Documented {
   const { name, parameters, return_schema, yield_schema, stream, doc, effects, errors } = schema;
   const members = parameters.map((parameter) => ({
     name: parameter.name,
-    node: readDescribed(parameter.schema_),
+    node: readDescribed(parameter.schema_, name),
     isRequired: parameter.required,
   }));
   return {
@@ -93,16 +93,16 @@ function documentedOf(schema: ProcedureSchema): Documented {
       notes: {},
     },
     hasOrder: true,
-    returns: readDescribed(return_schema),
+    returns: readDescribed(return_schema, name),
     stream: stream && {
       notification: stream.notification,
       unsubscribe: stream.unsubscribe,
       collect: stream.collect,
       drain: 'end',
-      yields: yield_schema && readDescribed(yield_schema),
+      yields: yield_schema && readDescribed(yield_schema, name),
       value: undefined,
     },
-    errors: readErrors(errors),
+    errors: readErrors(errors, name),
     doc,
     effects,
   };
@@ -129,10 +129,12 @@ function* stepsOf(procedures: readonly Documented[], maxNames?: number): Steps<O
 
 class OpenRpcWriter {
   readonly #components: Components;
-  readonly #dialect: Dialect = (node) => {
+  readonly #dialect: Dialect = (node, write) => {
     const component = this.#components.of(node);
-    if (component === undefined) return undefined;
-    return referenceTo(node, component, `#/components/schemas/${component.name}`);
+    if (component !== undefined)
+      return referenceTo(node, component, `#/components/schemas/${component.name}`);
+    // A type that only refers to itself, in the document of a stranger.
+    return node.kind === 'ref' ? write(node.target) : undefined;
   };
 
   constructor(components: Components) {

@@ -60,9 +60,6 @@ export function listOf<Item>(value: unknown): Item[] {
   return Array.isArray(value) ? (value as Item[]) : [];
 }
 
-/** Ids that readers made up. */
-export const madeUpId = /^T\d+$/;
-
 /** The members that are not undefined, in their order. */
 export function defined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
   const given = Object.entries(members).filter(([, value]) => value !== undefined);

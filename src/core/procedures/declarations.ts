@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { RpcError } from '../protocol/errors.ts';
 import { assertCheckable } from '../schema/faults.ts';
-import { objectOf, oneOf, valueThat, wholeNumber, yesOrNo } from '../schema/options.ts';
 import type { SchemaNode } from '../schema/model.ts';
+import { objectOf, oneOf, valueThat, wholeNumber, yesOrNo } from '../schema/options.ts';
 import { readTypeBox } from '../schema/typebox.ts';
 
 /** An error that a procedure declares: part of its contract. */

@@ -51,10 +51,6 @@ function segmentOf(step: string, key: string): string {
   return step === 'key' ? `/${escapePointer(key)}` : step;
 }
 
-export function refId($ref: string): string {
-  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
-}
-
 /** The list itself, or an empty one instead of anything else. */
 export function listOf<Item>(value: unknown): Item[] {
   return Array.isArray(value) ? (value as Item[]) : [];
@@ -64,31 +60,4 @@ export function listOf<Item>(value: unknown): Item[] {
 export function defined<T extends object>(members: { [K in keyof T]: T[K] | undefined }): T {
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as T;
-}
-
-/** The named schemas within a plain one, by id. Of several with one id the first counts. */
-export function plainNamesIn(
-  schema: JsonSchema,
-  names = new Map<string, JsonSchema>(),
-): Map<string, JsonSchema> {
-  const { $id, $defs, $ref } = schema;
-  if (typeof $id === 'string' && typeof $ref !== 'string' && !names.has($id))
-    names.set($id, schema);
-  if (isObject($defs)) {
-    for (const [name, one] of Object.entries($defs as Record<string, unknown>)) {
-      if (isObject(one) && !names.has(name)) names.set(name, one as JsonSchema);
-    }
-  }
-  forEachPlain(schema, (child) => plainNamesIn(child, names));
-  return names;
-}
-
-export function forEachPlain(
-  schema: JsonSchema,
-  visit: (child: JsonSchema, segment: string, keyword: string) => void,
-): void {
-  mapPlain(schema, (child, segment, keyword) => {
-    visit(child, segment, keyword);
-    return child;
-  });
 }

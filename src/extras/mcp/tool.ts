@@ -1,10 +1,8 @@
+import { UniqueNames } from '../../core/base/unique-names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
-import { isObject } from '../../core/protocol/body.ts';
-import { resolved, type SchemaNode } from '../../core/schema/model.ts';
+import { hasDefault, resolved, type SchemaNode, someWithin } from '../../core/schema/model.ts';
 import { escapePointer } from '../../core/schema/pointer.ts';
-import { forEachPlain, mapPlain, plainNamesIn, refId } from '../../core/schema/schema-tree.ts';
-import type { JsonSchema } from '../../core/schema/write-json.ts';
-import { writeJson } from '../../core/schema/write-json.ts';
+import { type JsonSchema, writeJson } from '../../core/schema/write-json.ts';
 
 /** A procedure as a tool. */
 export interface Tool {
@@ -74,102 +72,66 @@ function collected(yields: Procedure['returns']): JsonSchema {
   return { type: 'array', items, $defs };
 }
 
-/**
- * A schema as clients of MCP read it: JSON Schema 2020-12 in one piece, without ids. Older clients read it as draft 7, which
- * knows no `prefixItems`, so nothing is said that only one of the two would understand rightly. Undefined: any value.
- */
+/** undefined: any value. */
 function toolSchema(schema: SchemaNode | undefined): JsonSchema {
-  return schema === undefined ? {} : new Converter(writeJson(schema)).convert();
+  return schema === undefined ? {} : new ToolSchemaWriter().write(schema);
 }
 
-class Converter {
-  readonly #root: JsonSchema;
-  readonly #named: ReadonlyMap<string, JsonSchema>;
-  /** The definitions that are referred to, by id. */
-  readonly #definitions = new Map<string, { readonly name: string; schema: JsonSchema }>();
+/**
+ * Writes a schema as clients of MCP read it: JSON Schema 2020-12 in one piece, without ids. Older clients read it as draft 7,
+ * which knows no `prefixItems`, so nothing is said that only one of the two would understand rightly.
+ */
+class ToolSchemaWriter {
+  readonly #names = new UniqueNames();
+  /** The types that are referred to. */
+  readonly #definitions = new Map<SchemaNode, { readonly name: string; schema: JsonSchema }>();
 
-  constructor(root: JsonSchema) {
-    this.#root = root;
-    this.#named = plainNamesIn(root);
-  }
-
-  convert(): JsonSchema {
-    const { $ref } = this.#root;
-    const target = typeof $ref === 'string' ? this.#named.get(refId($ref)) : undefined;
+  write(root: SchemaNode): JsonSchema {
+    const { 'x-mcp-header': _header, ...notes } = root.notes;
     // The root is written out: a tool's params must say at once that they are an object.
-    const root = this.#body(target ?? this.#root);
-    if (target !== undefined) this.#copyAnnotations(root);
-    if (this.#definitions.size === 0) return root;
+    const json: JsonSchema = { ...this.#body(resolved(root)), ...notes };
+    if (this.#definitions.size === 0) return json;
     const definitions = [...this.#definitions.values()].map(({ name, schema }) => [name, schema]);
-    return { ...root, $defs: Object.fromEntries(definitions) as Record<string, JsonSchema> };
+    return { ...json, $defs: Object.fromEntries(definitions) as Record<string, JsonSchema> };
   }
 
-  #copyAnnotations(root: JsonSchema): void {
-    for (const key of ['title', 'description', 'default', 'examples']) {
-      if (key in this.#root) root[key] = this.#root[key];
-    }
-  }
-
-  #convert(schema: JsonSchema): JsonSchema {
-    const { $id, $ref } = schema;
-    if (typeof $ref === 'string') return this.#reference($ref, schema);
-    // A part with a name is written once, where others can refer to it.
-    if (typeof $id === 'string') return this.#reference($id, schema);
-    return this.#body(schema);
-  }
-
-  #reference($ref: string, use: JsonSchema): JsonSchema {
-    const id = refId($ref);
-    const target = this.#named.get(id);
-    if (target === undefined) return this.#body({ ...use, $ref: undefined });
-    let definition = this.#definitions.get(id);
-    if (definition === undefined) {
-      definition = { name: this.#nameFor(id), schema: {} };
-      this.#definitions.set(id, definition);
-      definition.schema = this.#body(target);
-    }
-    const reference = { $ref: `#/$defs/${escapePointer(definition.name)}` };
-    return 'default' in use && use !== target ? { ...reference, default: use.default } : reference;
+  #part(node: SchemaNode): JsonSchema {
+    const type = resolved(node);
+    if (type.name === undefined) return this.#body(node);
+    const reference = { $ref: `#/$defs/${escapePointer(this.#nameOf(type, type.name))}` };
+    return node !== type && hasDefault(node)
+      ? { ...reference, default: node.notes.default }
+      : reference;
   }
 
   /** A name that a JSON Pointer within a URI can hold as it is. */
-  #nameFor(id: string): string {
-    const plain = id.replace(/[^\w.-]/g, '_');
-    const taken = new Set([...this.#definitions.values()].map(({ name }) => name));
-    let name = plain;
-    for (let i = 2; taken.has(name); i++) name = `${plain}_${i}`;
-    return name;
-  }
-
-  #body(schema: JsonSchema): JsonSchema {
-    const { $id: _id, $defs: _defs, $schema: _dialect, additionalItems: _more, ...others } = schema;
-    const { $ref, items, ...rest } = others;
-    if (typeof $ref === 'string') return this.#reference($ref, schema);
-    // Of a client's own protocol: it would have to send the value of the member in a header, too.
-    delete rest['x-mcp-header'];
-    // What is told may allow more than the schema. The `not` of such a part would allow less, so it is left out.
-    if (isObject(rest.not) && this.#isWidened(rest.not)) delete rest.not;
-    const isTuple = Array.isArray(items);
-    const body: JsonSchema = items === undefined || isTuple ? rest : { ...rest, items };
-    const converted = mapPlain(body, (child) => this.#convert(child));
-    if (isTuple && items.length > 0) {
-      // Without `items: false`: draft 7 knows no `prefixItems`, and would then refuse every item.
-      converted.prefixItems = items.map((item) => (isObject(item) ? this.#convert(item) : item));
+  #nameOf(type: SchemaNode, wanted: string): string {
+    let definition = this.#definitions.get(type);
+    if (definition === undefined) {
+      definition = { name: this.#names.take(wanted.replace(/[^\w.-]/g, '_')), schema: {} };
+      this.#definitions.set(type, definition);
+      definition.schema = this.#body(type);
     }
-    return converted;
+    return definition.name;
   }
 
-  /** Whether some client allows more by what `#body` tells of a schema, or of any part of it, than the schema does. */
-  #isWidened(schema: JsonSchema, seen = new Set<JsonSchema>()): boolean {
-    if (seen.has(schema)) return false;
-    seen.add(schema);
-    const { $ref, items } = schema;
-    if (Array.isArray(items) && items.length > 0) return true;
-    const target = typeof $ref === 'string' ? this.#named.get(refId($ref)) : undefined;
-    let isWidened = target !== undefined && this.#isWidened(target, seen);
-    forEachPlain(schema, (child) => {
-      isWidened ||= this.#isWidened(child, seen);
-    });
-    return isWidened;
+  #body(node: SchemaNode): JsonSchema {
+    const json = writeJson(node, (part) => (part === node ? undefined : this.#part(part)));
+    delete json.$id;
+    // Of a client's own protocol: it would have to send the value of the member in a header, too.
+    delete json['x-mcp-header'];
+    if (isTuple(node)) {
+      // Without `items: false`: draft 7 knows no `prefixItems`, and would then refuse every item.
+      json.prefixItems = json.items;
+      delete json.items;
+      delete json.additionalItems;
+    }
+    // Some client allows more of a tuple than the schema does. The `not` of it would allow less, so it is left out.
+    if (node.kind === 'not' && someWithin(node, isTuple)) delete json.not;
+    return json;
   }
+}
+
+function isTuple(node: SchemaNode): boolean {
+  return node.kind === 'array' && node.prefix.length > 0;
 }

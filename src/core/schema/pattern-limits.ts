@@ -101,12 +101,14 @@ class LengthGuard {
   }
 
   #ofTarget(target: SchemaNode, path: string): Guard | undefined {
-    if (!someWithin(target, isMeasured)) return undefined;
     if (!this.#targets.has(target)) {
-      this.#targets.set(target, undefined);
-      this.#targets.set(target, this.of(target, path));
+      let guard: Guard | undefined;
+      const holds = someWithin(target, isMeasured);
+      // A type that holds itself comes here again before its guard is made.
+      this.#targets.set(target, holds ? (value) => guard?.(value) !== false : undefined);
+      guard = this.of(target, path);
     }
-    return (value) => this.#targets.get(target)?.(value) ?? true;
+    return this.#targets.get(target);
   }
 
   #assertNoneIn(root: SchemaNode, path: string): void {

@@ -129,7 +129,7 @@ describe('tandem diff', () => {
           ),
         ),
       ],
-      /^tandem: .*: the \$ref "?#\/components\/schemas\/A"? at .* leads nowhere/,
+      /^tandem: .*: methods\[0\]\.params\[0\]: the \$ref "#\/components\/schemas\/A" leads nowhere in the document\n$/,
     ],
     ['a module without a router', [old, fixture('cli/no-router.mjs')], /^tandem: .*no-router\.mjs/],
     [

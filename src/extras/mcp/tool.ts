@@ -1,7 +1,6 @@
 import { UniqueNames } from '../../core/base/unique-names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { hasDefault, resolved, type SchemaNode, someWithin } from '../../core/schema/model.ts';
-import { escapePointer } from '../../core/schema/pointer.ts';
 import { type JsonSchema, writeJson } from '../../core/schema/write-json.ts';
 
 /** A procedure as a tool. */
@@ -98,7 +97,7 @@ class ToolSchemaWriter {
   #part(node: SchemaNode): JsonSchema {
     const type = resolved(node);
     if (type.name === undefined) return this.#body(node);
-    const reference = { $ref: `#/$defs/${escapePointer(this.#nameOf(type, type.name))}` };
+    const reference = { $ref: `#/$defs/${this.#nameOf(type, type.name)}` };
     return node !== type && hasDefault(node)
       ? { ...reference, default: node.notes.default }
       : reference;

@@ -155,10 +155,10 @@ export class Components {
     for (const one of reached) for (const next of one.leadsTo) reached.add(next);
     const contents = [...reached].map((one) => {
       one.content ??= this.#numberOfText(one.node, (inner) => inner.node.name);
-      return `${one.node.name} ${one.content}`;
+      return JSON.stringify([one.node.name, one.content]);
     });
     // Two types of one name are the same if they, and all types that they lead to, are equal.
-    const number = this.#number([name, ...contents.sort()].join('\n'));
+    const number = this.#number(JSON.stringify([name, contents.sort()]));
     const known = this.#byNumber.get(number);
     type.component = known ?? {
       name: isMadeUp(name) ? this.#nameFor(type.node, type.hint) : this.#unique(name),

@@ -201,8 +201,8 @@ class OpenRpcWriter {
 
   /** A component as it is written once. */
   #body(type: SchemaNode): JsonSchema {
-    const dialect: Dialect = (node, write) =>
-      node === type ? undefined : this.#dialect(node, write);
+    const dialect: Dialect = (node, usual) =>
+      node === type ? undefined : this.#dialect(node, usual);
     const { $id: _name, default: _ofUse, ...body } = writeJson(type, dialect);
     return body;
   }

@@ -1,6 +1,6 @@
+import { defined } from '../../base/defined.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
 import { anything, type Member, type SchemaNode, takesMore } from '../../schema/model.ts';
-import { defined } from '../../schema/schema-tree.ts';
 import { type Dialect, type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import type { DeclaredError, Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';

@@ -11,8 +11,8 @@ const seed = process.env.TANDEM_SEED ?? String(randomInt(2 ** 31));
 
 /** Their properties have few cases in `npm test`. */
 const files = [
-  'test/codegen/compatible-generated.long.test.ts',
   'test/jsonrpc/read.long.test.ts',
+  'test/router/schema/compare.long.test.ts',
   'test/pool/replica/params.long.test.ts',
 ];
 

@@ -172,7 +172,7 @@ const params: readonly Case[] = [
     'other patterns of names',
     { type: 'object', patternProperties: { '^a': text } },
     { type: 'object', patternProperties: { '^b': text } },
-    ['? patternProperties: was something, is something'],
+    ['? patternProperties: was ["^a"], is ["^b"]'],
   ],
   [
     'equal patterns of names',
@@ -196,7 +196,7 @@ const params: readonly Case[] = [
     'unique items',
     { type: 'array' },
     { type: 'array', uniqueItems: true },
-    ['! items must be unique now'],
+    ['! uniqueItems: was false, is true'],
   ],
   [
     'a tuple as a list',
@@ -233,7 +233,7 @@ const params: readonly Case[] = [
     'alternatives that overlap, exactly one of them',
     { anyOf: [text] },
     { oneOf: [text, { ...text, minLength: 3 }] },
-    ['? no single alternative covers the one of type string'],
+    ['? several alternatives may take it'],
   ],
   [
     'parts put together',
@@ -251,7 +251,7 @@ const params: readonly Case[] = [
     'a schema that is ruled out',
     text,
     { ...text, not: literal('a') },
-    ['? not: was not limited, is {"const":"a"}'],
+    ['? not: was not limited, is {"const":"a","type":"string"}'],
   ],
   [
     'the same schema ruled out',
@@ -272,12 +272,7 @@ const params: readonly Case[] = [
     { if: text, else: { minLength: 1 } },
     ['? if: was not limited, is {"type":"string"}', '? else: was not limited, is {"minLength":1}'],
   ],
-  [
-    'a type of no JSON Schema',
-    text,
-    { type: 'Date' },
-    ['? the schema is beyond comparison: it has the type "Date"'],
-  ],
+  ['a type of no JSON Schema', text, { type: 'Date' }, ['? type: was not limited, is "Date"']],
   ['the same type of no JSON Schema', { type: 'Date' }, { type: 'Date' }, []],
   ['nothing at all', text, false, ['! it no longer takes a string']],
 ];
@@ -348,19 +343,15 @@ describe('references', () => {
   it('within a keyword without rules count by what they lead to', async () => {
     const not = { ...text, not: { $ref: '#/components/schemas/Name' } };
     const sides = { old: { Name: literal('a') }, new: { Name: literal('b') } };
-    assert.match(
-      (await compareParams(not, not, sides)).join(),
-      /^\? not: was something, is something$/,
-    );
+    assert.match((await compareParams(not, not, sides)).join(), /^\? not: was .*, is /);
     assert.deepEqual(await compareParams(not, not, { old: sides.old, new: sides.old }), []);
   });
 
-  it('that lead to themselves are told, not followed for ever', async () => {
+  it('that lead to themselves are not followed for ever', async () => {
     const ref = { $ref: '#/components/schemas/A' };
     const round = { A: { $ref: '#/components/schemas/B' }, B: { anyOf: [ref, text] } };
-    assert.deepEqual(await compareParams(ref, text, { old: round }), [
-      '? the schema is beyond comparison: it leads to itself',
-    ]);
+    const lines = await compareParams(ref, text, { old: round });
+    assert.deepEqual(lines, ['! it no longer takes any value']);
   });
 
   it('a type that is refuted in one alternative is not taken as proven in another', async () => {
@@ -386,7 +377,7 @@ describe('schemas of strangers', () => {
       anyOf: Array.from({ length: 30 }, (_, n) => object({ [`m${n}`]: text }, [`m${n}`])),
     };
     const lines = await compareParams({ allOf: [union, union, union] }, text);
-    assert.deepEqual(lines, ['? the schema is beyond comparison: it has too many alternatives']);
+    assert.deepEqual(lines, ['? the schemas are too large to compare']);
   });
 
   it('have patterns that are never run', async () => {

@@ -1,14 +1,13 @@
+import { cached } from '../../core/base/cached.ts';
 import {
   breaking,
   Comparison,
-  closedText,
   type Finding,
-  maxPairs,
   memberPath,
   unknown,
-} from './comparison.ts';
-import type { Api, Method, References } from './document.ts';
-import { anyObject, type ObjectShape, type Part } from './shapes.ts';
+} from '../../core/schema/compare.ts';
+import { anything, type ObjectNode, type SchemaNode } from '../../core/schema/model.ts';
+import type { Api, Method } from './document.ts';
 
 /** A finding, and the procedure of the old contract that it is about. */
 export interface MethodFinding extends Finding {
@@ -28,50 +27,37 @@ export interface Compatibility {
  * What of the old contract the new one breaks: for callers that were written against the old one, and follow it. They send
  * what its params allow, and no members of which it says nothing; and they pass over members of a result that it does not
  * name.
- *
- * @throws CodegenError for a reference that leads nowhere
  */
 export function compareApis(before: Api, after: Api): Compatibility {
-  const comparison = new ApiComparison(before.references, after.references);
   const olds = new Set(before.methods.map(({ name }) => name));
   const news = new Map(after.methods.map((method) => [method.name, method]));
   const added = after.methods.filter(({ name }) => !olds.has(name));
+  const isAnyRemoved = before.methods.some(({ name }) => !news.has(name));
+  const comparison = new ApiComparison(isAnyRemoved ? added : []);
   const findings = before.methods.flatMap((old) => {
     const fresh = news.get(old.name);
     const found =
       fresh === undefined
-        ? [breaking('', comparison.removed(old, added))]
+        ? [breaking('', comparison.removed(old))]
         : comparison.methods(old, fresh);
     return found.map((finding) => ({ method: old.name, ...finding }));
   });
   return { findings, added: added.map(({ name }) => name), methods: before.methods.length };
 }
 
-/** Makes of a schema of one document what is compared; undefined: any value. */
-type ToPart = (schema: unknown) => Part;
-
-function partsOf(references: References): ToPart {
-  return (schema) => (schema === undefined ? [] : [{ schema, root: schema, references }]);
-}
-
 class ApiComparison {
-  readonly #old: ToPart;
-  readonly #fresh: ToPart;
-  readonly #params: Comparison;
-  readonly #results: Comparison;
+  readonly #params = new Comparison('params');
+  readonly #results = new Comparison('result');
+  /** Procedures that came, by what they take and give. */
+  readonly #added = new Map<string, Method[]>();
 
-  constructor(before: References, after: References) {
-    const budget = { left: maxPairs };
-    this.#old = partsOf(before);
-    this.#fresh = partsOf(after);
-    this.#params = new Comparison('params', budget);
-    this.#results = new Comparison('result', budget);
+  constructor(added: readonly Method[]) {
+    for (const method of added) cached(this.#added, this.#signature(method), () => []).push(method);
   }
 
   /** A removed procedure that stands there under another name was renamed, most likely. */
-  removed(old: Method, added: readonly Method[]): string {
-    const text = signature(old, this.#old);
-    const same = added.filter((method) => signature(method, this.#fresh) === text);
+  removed(old: Method): string {
+    const same = this.#added.get(this.#signature(old)) ?? [];
     const last = lastSegment(old.name);
     const renamed =
       same.length === 1 ? same[0] : same.find(({ name }) => lastSegment(name) === last);
@@ -81,32 +67,32 @@ class ApiComparison {
   methods(old: Method, fresh: Method): readonly Finding[] {
     return [
       ...compareForms(old, fresh),
-      ...(old.byPosition ? this.#positions(old, fresh) : this.#namedParams(old, fresh)),
-      ...this.#result(old.raw.result, fresh.raw.result, 'result'),
+      ...(old.byPosition
+        ? this.#positions(old, fresh)
+        : this.#params.within(paramsOf(old), paramsOf(fresh), 'params')),
+      ...this.#result(old.result, fresh.result, 'result'),
       ...this.#streams(old, fresh),
       ...this.#errors(old, fresh),
     ];
   }
 
   /** Each value of the new schema must be one that the old contract names. */
-  #result(old: unknown, fresh: unknown, path: string): readonly Finding[] {
-    return this.#results.within(this.#fresh(fresh), this.#old(old), path);
-  }
-
-  /** The params as one object: required ones, optional ones, others. */
-  #namedParams(old: Method, fresh: Method): readonly Finding[] {
-    const findings = this.#params.shapes(paramsOf(old, this.#old), paramsOf(fresh, this.#fresh));
-    return findings.map((finding) => ({ ...finding, path: `params${finding.path}` }));
+  #result(
+    old: SchemaNode = anything,
+    fresh: SchemaNode = anything,
+    path: string,
+  ): readonly Finding[] {
+    return this.#results.within(fresh, old, path);
   }
 
   #positions({ params: olds }: Method, { params: news }: Method): readonly Finding[] {
-    const findings = olds.flatMap(({ schema, required }, index) => {
+    const findings = olds.flatMap(({ node, required }, index) => {
       const at = `params[${index}]`;
       const param = news[index];
       if (param === undefined) return [breaking(at, 'it is no longer taken')];
       return [
         ...(param.required && !required ? [breaking(at, 'it is required now')] : []),
-        ...this.#params.within(this.#old(schema), this.#fresh(param.schema), at),
+        ...this.#params.within(node, param.node, at),
       ];
     });
     const more = news.flatMap(({ required }, index) =>
@@ -116,10 +102,7 @@ class ApiComparison {
   }
 
   /** A stream is read in another way than a result: its callers break if it ceases to be one, and the other way about. */
-  #streams(
-    { stream: before, raw: olds }: Method,
-    { stream: after, raw: news }: Method,
-  ): readonly Finding[] {
+  #streams({ stream: before }: Method, { stream: after }: Method): readonly Finding[] {
     if (before === undefined || after === undefined) {
       if (before === after) return [];
       return [
@@ -133,7 +116,7 @@ class ApiComparison {
       return [breaking(name, is === undefined ? `was ${was}, is gone` : `was ${was}, is ${is}`)];
     });
     return [
-      ...this.#result(olds.yields, news.yields, 'yields'),
+      ...this.#result(before.yields, after.yields, 'yields'),
       ...moved,
       ...(before.collects && !after.collects
         ? [breaking('', 'it no longer answers with all values where it is not read as a stream')]
@@ -143,7 +126,7 @@ class ApiComparison {
 
   #errors(old: Method, fresh: Method): Finding[] {
     const news = new Map(fresh.errors.map((error) => [error.name, error]));
-    return old.errors.flatMap(({ name, code, schema: data }) => {
+    return old.errors.flatMap(({ name, code, data }) => {
       const at = memberPath('errors', name);
       const successor = news.get(name);
       // An error that never comes again breaks nobody.
@@ -152,25 +135,27 @@ class ApiComparison {
       if (successor.code !== code)
         findings.push(breaking(at, `code: was ${code}, is ${successor.code}`));
       if (data === undefined) return findings;
-      return successor.schema === undefined
+      return successor.data === undefined
         ? [...findings, breaking(`${at}.data`, 'it is no longer sent')]
-        : [...findings, ...this.#result(data, successor.schema, `${at}.data`)];
+        : [...findings, ...this.#result(data, successor.data, `${at}.data`)];
     });
+  }
+
+  /** A text that is equal for procedures that take and give the same. */
+  #signature(method: Method): string {
+    const { result = anything, stream, byPosition } = method;
+    const nodes = [
+      paramsOf(method),
+      result,
+      stream === undefined ? null : (stream.yields ?? anything),
+    ];
+    const texts = nodes.map((node) => node && this.#results.textOf(node));
+    return JSON.stringify([byPosition, texts]);
   }
 }
 
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
-}
-
-/** A text that is equal for methods that take and give the same. */
-function signature(method: Method, toPart: ToPart): string {
-  const { params, raw, stream, byPosition } = method;
-  const text = (schema: unknown): string => closedText(toPart(schema));
-  const named = params.map(({ name, required, schema }) => [name, required, text(schema)]);
-  const others = raw.rest === undefined ? null : text(raw.rest);
-  const yields = stream === undefined ? null : text(raw.yields);
-  return JSON.stringify([named, byPosition, others, text(raw.result), yields]);
 }
 
 /** The ways in which params are sent: by name, or as an array in the order of the document. */
@@ -193,12 +178,13 @@ function compareForms(old: Method, fresh: Method): Finding[] {
   );
 }
 
-function paramsOf({ params, raw: { rest } }: Method, toPart: ToPart): ObjectShape {
-  const required = params.filter((param) => param.required);
+/** The params as one object. */
+function paramsOf({ params, rest }: Method): ObjectNode {
   return {
-    ...anyObject,
-    members: new Map(params.map(({ name, schema }) => [name, toPart(schema)])),
-    required: new Set(required.map(({ name }) => name)),
-    others: rest === undefined ? undefined : toPart(rest),
+    kind: 'object',
+    notes: {},
+    members: params.map(({ name, node, required }) => ({ name, node, isRequired: required })),
+    patterns: [],
+    rest: rest ?? { kind: 'never', notes: {} },
   };
 }

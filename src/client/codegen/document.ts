@@ -17,7 +17,6 @@ import {
 export interface Api {
   /** Sorted by name: the order of registration does not belong to the contract. */
   readonly methods: readonly Method[];
-  readonly references: References;
 }
 
 export interface Method {
@@ -40,8 +39,6 @@ export interface Method {
   readonly errors: readonly DeclaredError[];
   /** What it does to the world, as the document says; undefined: nothing. */
   readonly effects: unknown;
-  /** The schemas as the document has them. */
-  readonly raw: { readonly rest: unknown; readonly result: unknown; readonly yields: unknown };
 }
 
 export interface Stream {
@@ -59,7 +56,6 @@ export interface Param {
   readonly name: string;
   readonly required: boolean;
   readonly node: SchemaNode;
-  readonly schema: unknown;
   readonly doc: string | undefined;
 }
 
@@ -69,7 +65,6 @@ export interface DeclaredError {
   readonly message: string;
   /** undefined: it has no data. */
   readonly data: SchemaNode | undefined;
-  readonly schema: unknown;
 }
 
 /** @throws CodegenError */
@@ -85,7 +80,7 @@ export function readDocument(document: unknown): Api {
   const methods = withNodes(document, (read) =>
     found.map(({ name, value, path }) => readMethod(name, value, path, references, read)),
   );
-  return { references, methods };
+  return { methods };
 }
 
 /** Reads a schema at its place in the document. undefined: there is none. */
@@ -163,15 +158,7 @@ function readMethod(
   read: Read,
 ): Method {
   const result = references.follow(own(value, 'result'), `${path}.result`).value;
-  const raw = {
-    rest: own(value, 'x-additional-params'),
-    result: isObject(result) ? own(result, 'schema') : undefined,
-    yields: isObject(own(value, 'x-stream'))
-      ? own(own(value, 'x-stream') as JsonObject, 'yields')
-      : undefined,
-  };
   return {
-    raw,
     name,
     path,
     doc: docOf(value),
@@ -179,17 +166,15 @@ function readMethod(
     byPosition: own(value, 'paramStructure') === 'by-position',
     takesPositions: own(value, 'paramStructure') !== 'by-name',
     params: readNamed(value, 'params', 'param', `${path}.`, references).map((param) => {
-      const schema = own(param.value, 'schema');
       return {
         name: param.name,
         required: own(param.value, 'required') === true,
-        node: read(schema, param.path) ?? anything,
-        schema,
+        node: read(own(param.value, 'schema'), param.path) ?? anything,
         doc: docOf(param.value),
       };
     }),
-    rest: read(raw.rest, `${path}.x-additional-params`),
-    result: read(raw.result, `${path}.result`),
+    rest: read(own(value, 'x-additional-params'), `${path}.x-additional-params`),
+    result: read(isObject(result) ? own(result, 'schema') : undefined, `${path}.result`),
     stream: readStream(own(value, 'x-stream'), `${path}.x-stream`, read),
     errors: readErrors(value, path, references, read),
     effects: own(value, 'x-effects'),
@@ -218,7 +203,7 @@ function readErrors(
       const known = readError(error);
       const schema = isObject(error) ? own(error, 'data') : undefined;
       const data = read(schema, `${path}.x-errors`);
-      return known === undefined ? [] : [{ name, ...known, data, schema }];
+      return known === undefined ? [] : [{ name, ...known, data }];
     });
   }
   const names = new UniqueNames();
@@ -228,7 +213,7 @@ function readErrors(
     if (known === undefined) return [];
     const unique = names.take(name ?? constantName(known.message));
     // An Error Object has no schema for its data, so the data may be anything.
-    return [{ name: unique, ...known, data: anything, schema: true }];
+    return [{ name: unique, ...known, data: anything }];
   });
 }
 
@@ -247,7 +232,7 @@ function docOf(object: JsonObject): string | undefined {
 }
 
 /** A schema and its place. */
-export interface Located {
+interface Located {
   readonly schema: unknown;
   /** For messages, e.g. `methods[2].params[0].schema`. */
   readonly path: string;
@@ -256,7 +241,7 @@ export interface Located {
 }
 
 /** The schema that a `$ref` leads to. */
-export interface Target extends Located {
+interface Target extends Located {
   /** The same for every reference to this schema. */
   readonly key: string;
   /** A name for its type, not unique. */
@@ -267,7 +252,7 @@ export interface Target extends Located {
 const longestChain = 100;
 
 /** Follows references within one document. Nothing outside of the document is read. */
-export class References {
+class References {
   readonly #document: JsonObject;
   readonly #ids = new WeakMap<object, Map<string, unknown>>();
   /** Numbers of root schemas: the same pointer in two root schemas leads to two targets. */

@@ -25,14 +25,6 @@ export function listOf(object: JsonObject, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** JSON text of a value, the same for equal values. */
-export function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`).join()}}`;
-}
-
 /** `Pet not found` to `PET_NOT_FOUND`. */
 export function constantName(text: string): string {
   const words = text.slice(0, 80).match(/[A-Za-z0-9]+/g) ?? [];

@@ -1,4 +1,4 @@
-import { FormatRegistry } from '@sinclair/typebox';
+import { FormatRegistry, PatternStringExact } from '@sinclair/typebox';
 import { cached } from '../base/cached.ts';
 import { UniqueNames } from '../base/unique-names.ts';
 import { isObject } from '../protocol/body.ts';
@@ -13,7 +13,6 @@ import {
   type Given,
   isOfType,
   limitedTypes,
-  listOf,
   literals,
   maxDepth,
   maxParts,
@@ -31,6 +30,7 @@ import {
   shortened,
   type Target,
 } from './references.ts';
+import { listOf } from './schema-tree.ts';
 
 export interface JsonSchemaOptions {
   /**
@@ -657,6 +657,15 @@ function withNewNames(json: Given): Given {
       ...(isObject(dependentRequired) ? dependentRequired : {}),
     };
   } else if (dependencies !== undefined) named.dependencies = dependencies;
+  // So TypeBox writes a record of all names; the pattern would leave out those with a line break.
+  const { properties, patternProperties: patterns, additionalProperties } = json;
+  if (isObject(patterns) && properties === undefined && additionalProperties === undefined) {
+    const [first, ...more] = Object.entries(patterns);
+    if (first?.[0] === PatternStringExact && more.length === 0) {
+      delete named.patternProperties;
+      named.additionalProperties = first[1];
+    }
+  }
   // Without schemas beside it that evaluate members, it is about those that the schema itself does not declare.
   if (unevaluatedProperties === undefined) return named;
   if (holdsOne(json, evaluating)) named.unevaluatedProperties = unevaluatedProperties;

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import { FormatRegistry } from '@sinclair/typebox';
 
 export type Check = (value: unknown) => boolean;
@@ -30,18 +30,35 @@ export interface Keyword {
   readonly describes?: true;
   /** Generated contracts have a tag for it. */
   readonly isDocumented?: true;
-  /**
-   * How contracts are compared. `larger`, `smaller`: of two limits that one counts. `equal`: only equal texts stand for
-   * the same values. `assertion`: the same, and it rules values out wherever it stands. `never`: what it says depends on the
-   * keywords beside it, so that nothing equals it.
-   */
-  readonly compare?: 'larger' | 'smaller' | 'equal' | 'assertion' | 'never';
+  /** How contracts are compared. */
+  readonly compare?: KeywordComparison;
   /**
    * The keyword holds schemas: one, a list, or a map of them, with the step from a value to what they are about. `key`:
    * the member of that name or the item at that index; `/*`: all members or items; '': the value itself.
    */
   readonly children?: Readonly<Partial<Record<'one' | 'list' | 'map', 'key' | '/*' | ''>>>;
 }
+
+export interface KeywordComparison {
+  /** Whether every value that keeps `limit` keeps `other`. */
+  readonly implies: (limit: never, other: never) => boolean;
+  /** The limit that rules nothing out. */
+  readonly none?: unknown;
+  /** What it means if values had no such limit before. */
+  readonly isNew: 'breaking' | 'unknown';
+  /** What it means if they had one that does not imply the other. */
+  readonly isOther: 'breaking' | 'unknown';
+}
+
+/** Only an equal value of the keyword stands for the same values. */
+const equal: KeywordComparison = {
+  implies: isDeepStrictEqual,
+  isNew: 'unknown',
+  isOther: 'unknown',
+};
+
+/** The same, and the keyword rules values out wherever it stands. */
+const assertion: KeywordComparison = { ...equal, isNew: 'breaking' };
 
 const operators = {
   '>=': (size: number, limit: number) => size >= limit,
@@ -113,7 +130,12 @@ function bound(type: LimitedType, operator: Operator, words: string): Keyword {
     code: (v, limit, rest) => boundCode[type](v, operator, limit, rest),
     message: (limit) => `${words} ${String(limit)}`,
     isDocumented: true,
-    compare: operator.startsWith('>') ? 'larger' : 'smaller',
+    compare: {
+      implies: operators[operator.startsWith('>') ? '>=' : '<='],
+      none: type !== 'number' && operator === '>=' ? 0 : undefined,
+      isNew: 'breaking',
+      isOther: 'breaking',
+    },
   };
 }
 
@@ -143,16 +165,6 @@ function isMultipleOf(step: number): Check {
   };
 }
 
-/** Rows of keywords that are compared by their texts, and that Tandem knows no more of. */
-function opaque(
-  compare: 'equal' | 'assertion' | 'never',
-  type: LimitedType | undefined,
-  ...names: readonly string[]
-): Record<string, Keyword> {
-  const row = type === undefined ? { compare } : { type, compare };
-  return Object.fromEntries(names.map((name) => [name, row]));
-}
-
 const rows: Readonly<Record<string, Keyword>> = {
   minLength: bound('string', '>=', 'must be a string with a number of characters of at least'),
   maxLength: bound('string', '<=', 'must be a string with a number of characters of at most'),
@@ -163,7 +175,7 @@ const rows: Readonly<Record<string, Keyword>> = {
     message: (name) => `must have the format ${String(name)}`,
     isLast: true,
     isDocumented: true,
-    compare: 'assertion',
+    compare: assertion,
   },
   pattern: {
     type: 'string',
@@ -175,10 +187,10 @@ const rows: Readonly<Record<string, Keyword>> = {
     message: (source) => `must match the pattern ${String(source)}`,
     isLast: true,
     isDocumented: true,
-    compare: 'assertion',
+    compare: assertion,
   },
-  contentEncoding: { type: 'string', describes: true, compare: 'assertion' },
-  contentMediaType: { type: 'string', describes: true, compare: 'assertion' },
+  contentEncoding: { type: 'string', describes: true, compare: assertion },
+  contentMediaType: { type: 'string', describes: true, compare: assertion },
 
   minimum: bound('number', '>=', 'must be at least'),
   exclusiveMinimum: bound('number', '>', 'must be more than'),
@@ -194,6 +206,7 @@ const rows: Readonly<Record<string, Keyword>> = {
         : rest(),
     message: (step) => `must be a multiple of ${String(step)}`,
     isDocumented: true,
+    compare: { ...assertion, implies: (step: number, other: number) => isMultipleOf(other)(step) },
   },
 
   minItems: bound('array', '>=', 'must be an array of a length of at least'),
@@ -205,29 +218,45 @@ const rows: Readonly<Record<string, Keyword>> = {
     message: () => 'must hold no item twice',
     isLast: true,
     isDocumented: true,
+    compare: {
+      implies: (isUnique: boolean, other: boolean) => isUnique || !other,
+      none: false,
+      isNew: 'breaking',
+      isOther: 'breaking',
+    },
   },
   minProperties: bound('object', '>=', 'must be an object with a number of members of at least'),
   maxProperties: bound('object', '<=', 'must be an object with a number of members of at most'),
-  ...opaque('equal', 'object', 'propertyNames', 'dependentRequired'),
-  ...opaque('equal', 'object', 'dependentSchemas', 'dependencies'),
+  propertyNames: { type: 'object', compare: equal },
+  dependentRequired: { type: 'object', compare: equal },
+  dependentSchemas: { type: 'object', compare: equal },
+  dependencies: { type: 'object', compare: equal },
+
+  // Of a type that JSON Schema does not have, as a note.
+  type: { compare: equal },
 
   // In the order in which schemas are walked.
   properties: { type: 'object', children: { map: 'key' } },
-  patternProperties: { type: 'object', compare: 'never', children: { map: '/*' } },
+  patternProperties: { type: 'object', compare: equal, children: { map: '/*' } },
   $defs: { children: { map: '' } },
   anyOf: { children: { list: '' } },
   oneOf: { children: { list: '' } },
   allOf: { children: { list: '' } },
   prefixItems: { type: 'array', children: { list: 'key' } },
   items: { type: 'array', children: { list: 'key', one: '/*' } },
-  contains: { type: 'array', compare: 'equal', children: { one: '/*' } },
-  minContains: { type: 'array', takes: 'count', compare: 'equal' },
-  maxContains: { type: 'array', takes: 'count', compare: 'equal' },
-  ...opaque('never', 'array', 'unevaluatedItems'),
+  contains: { type: 'array', compare: equal, children: { one: '/*' } },
+  minContains: { type: 'array', takes: 'count', compare: equal },
+  maxContains: { type: 'array', takes: 'count', compare: equal },
+  unevaluatedItems: { type: 'array', compare: equal },
   additionalProperties: { type: 'object', children: { one: '/*' } },
-  unevaluatedProperties: { type: 'object', compare: 'never', children: { one: '/*' } },
-  not: { compare: 'equal', children: { one: '' } },
-  ...opaque('equal', undefined, 'if', 'then', 'else', '$dynamicRef', '$recursiveRef'),
+  unevaluatedProperties: { type: 'object', compare: equal, children: { one: '/*' } },
+  not: { compare: equal, children: { one: '' } },
+  ...Object.fromEntries(
+    ['if', 'then', 'else', '$dynamicRef', '$recursiveRef'].map((name) => [
+      name,
+      { compare: equal },
+    ]),
+  ),
 };
 
 export interface KeywordRow extends Keyword {

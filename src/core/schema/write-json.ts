@@ -13,12 +13,12 @@ const limits = keywords.filter(
 /**
  * What a kind of document writes in its own way, where not all of its readers know JSON Schema 2020-12.
  *
- * @param usual writes the node, or another one instead of it, as everywhere; its parts in that way
+ * @param write writes a part, in that way too
  * @returns undefined: the node is written as everywhere
  */
 export type Dialect = (
   node: SchemaNode,
-  usual: (node: SchemaNode) => JsonSchema,
+  write: (part: SchemaNode) => JsonSchema,
 ) => JsonSchema | undefined;
 
 /**
@@ -43,10 +43,8 @@ class Writer {
 
   write(node: SchemaNode): JsonSchema {
     this.#written.add(node);
-    return this.#dialect?.(node, (one) => this.#usual(one)) ?? this.#usual(node);
-  }
-
-  #usual(node: SchemaNode): JsonSchema {
+    const own = this.#dialect?.(node, (part) => this.write(part));
+    if (own !== undefined) return own;
     const json: JsonSchema = { ...this.#body(node), ...node.notes };
     const held = node as unknown as Readonly<Record<string, unknown>>;
     for (const { name } of limits) {
@@ -104,7 +102,7 @@ class Writer {
       case 'object':
         return this.#object(node);
       case 'union':
-        return { anyOf: node.variants.map(write) };
+        return { [node.isExclusive === true ? 'oneOf' : 'anyOf']: node.variants.map(write) };
       case 'intersection':
         return {
           // Readers that know no allOf see an object, at least.

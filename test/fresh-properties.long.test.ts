@@ -14,6 +14,7 @@ const files = [
   'test/jsonrpc/read.long.test.ts',
   'test/router/schema/compare.long.test.ts',
   'test/pool/replica/params.long.test.ts',
+  'test/router/schema/properties.test.ts',
 ];
 
 describe(`properties with more cases, other ones each time (TANDEM_SEED=${seed})`, () => {

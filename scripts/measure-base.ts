@@ -1,10 +1,14 @@
-/** `npm run measure:base`: compares this checkout with the base of the current rebuilding. Linux only. */
+/**
+ * `npm run measure:base`: compares this checkout with the base of the current rebuilding, or records the base. The base's commit
+ * stands in scripts/base-line.json and nowhere else. Linux only.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import autocannon from 'autocannon';
 import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 import { median, ratios } from '../bench/statistics.ts';
@@ -16,18 +20,26 @@ const usage = `npm run measure:base -- [options]
 Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.
 
   --pairs 10          pairs of fresh servers for each case
-  --requests 40000    requests of each measurement`;
+  --requests 40000    requests of each measurement
+  --record 3          records the base instead, so many times, in scripts/base-line.json`;
 
 const options = readArguments(usage, {
   pairs: { type: 'string', default: '10' },
   requests: { type: 'string', default: '40000' },
+  record: { type: 'string' },
 });
 const pairs = readCount('pairs', options.pairs, 2);
 const requests = readCount('requests', options.requests, 1000);
 
 const root = join(import.meta.dirname, '..');
-/** The base: the last commit before the rebuilding. */
-const commit = 'de7cea74';
+const recordFile = join(import.meta.dirname, 'base-line.json');
+
+interface BaseLine {
+  readonly commit: string;
+  /** One entry for each recording. */
+  readonly recorded: readonly object[];
+}
+const { commit, recorded } = JSON.parse(readFileSync(recordFile, 'utf8')) as BaseLine;
 
 /** A checkout of the base's commit, with its packages. It stays for the next time. */
 async function baseCheckout(): Promise<string> {
@@ -116,6 +128,14 @@ class MeasuredServer {
     return { all: (allAfter - all) / answered, mainThread: (mainAfter - main) / answered };
   }
 
+  /** KB of memory that the supervisor and the server process have each by itself, and their part of what they share. */
+  get memoryKb(): number[] {
+    return this.#pids.map((pid) => {
+      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+      return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]);
+    });
+  }
+
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     await once(this.#child, 'exit');
@@ -195,6 +215,52 @@ async function compareWith(base: string): Promise<void> {
   }
 }
 
+/** Rows of the table that measure-size.ts prints, as numbers by name. */
+async function sizesOf(checkout: string): Promise<Record<string, number>> {
+  const script = join(import.meta.dirname, 'measure-size.ts');
+  const args = ['--import', 'tsx', script, '--root', checkout];
+  const { stdout: table } = await run(process.execPath, args, { cwd: checkout });
+  const rows = table.matchAll(/^\| ([^|]+) \| ([\d,]+)%? \|$/gm);
+  return Object.fromEntries(
+    Array.from(rows, ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))]),
+  );
+}
+
+async function record(base: string, times: number): Promise<void> {
+  const tablePath = pathToFileURL(join(base, 'src/core/config/table.ts')).href;
+  const { table } = (await import(tablePath)) as { table: object };
+  const sizes = await sizesOf(base);
+  const entries = [...recorded];
+  for (let time = 0; time < times; time++) {
+    const cpu: Record<string, CpuCost> = {};
+    for (const [transport, place] of cases) {
+      cpu[`${transport} ${place}`] = await costOf(base, transport, place);
+    }
+    const server = await MeasuredServer.start(base, 'uws');
+    // What was needed for the start alone is given back first.
+    await wait(5000);
+    const [supervisor, serverProcess] = server.memoryKb;
+    await server.stop();
+    const start = performance.now();
+    await run('npm', ['test'], { cwd: base, timeoutMs: 3_600_000 });
+    const npmTestSeconds = Math.round((performance.now() - start) / 100) / 10;
+    entries.push({
+      date: new Date().toISOString(),
+      load: loadavg()[0],
+      node: process.version,
+      cpuMicroseconds: cpu,
+      memoryKb: { supervisor, server: serverProcess },
+      npmTestSeconds,
+      options: Object.keys(table).length,
+      sizes,
+    });
+    writeFileSync(recordFile, `${JSON.stringify({ commit, recorded: entries }, undefined, 2)}\n`);
+    console.log(JSON.stringify(entries.at(-1)));
+  }
+}
+
 const base = await baseCheckout();
-for (const checkout of [base, root]) await run('npm', ['run', 'build'], { cwd: checkout });
-await compareWith(base);
+const checkouts = options.record === undefined ? [base, root] : [base];
+for (const checkout of checkouts) await run('npm', ['run', 'build'], { cwd: checkout });
+if (options.record === undefined) await compareWith(base);
+else await record(base, readCount('record', options.record, 1));

@@ -52,7 +52,6 @@ const groupOf = (file: string): string =>
 const alone = new Set([
   'test/cli/serve.test.ts',
   'test/dispatch/deadline.test.ts',
-  'test/dispatch/executors/conformance.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
   'test/http/node.test.ts',

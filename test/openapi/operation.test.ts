@@ -1,7 +1,7 @@
 /** What the facade knows of one procedure: which have URLs, their methods, how their params are read, what they return. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { TSchema } from '@sinclair/typebox';
+import { Kind, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { z } from 'zod';
 import {
   describedProcedure,
@@ -120,6 +120,20 @@ describe('the kinds of a param', () => {
       const one = params.get('x') ?? assert.fail();
       assert.equal(text(one), expected, JSON.stringify(schema));
       assert.equal(one.isFlat, isFlat, JSON.stringify(schema));
+    }
+  });
+
+  test('of kinds of the program are what their notes say', () => {
+    TypeRegistry.Set('Even', (_schema, value) => Number(value) % 2 === 0);
+    for (const [notes, expected] of [
+      [{ type: 'integer' }, 'number'],
+      [{ type: ['integer', 'null'] }, 'null|number'],
+      [{ enum: [2, '4'] }, 'number|string'],
+      [{}, any],
+    ] as const) {
+      const x = { ...notes, [Kind]: 'Even' } as unknown as TSchema;
+      const { params } = operation({ params: Type.Object({ x }) });
+      assert.equal(text(params.get('x') ?? assert.fail()), expected);
     }
   });
 

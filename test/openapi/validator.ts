@@ -17,7 +17,7 @@ export async function openApiFaults(document: unknown): Promise<string[]> {
 
 /**
  * What redocly's recommended rules say of a document, those aside that only the author of a service can follow, and that of
- * `4XX`: `default` stands for all errors that are not declared, and orval 7 does not compile with `4XX`.
+ * `4XX`: `default` stands for all errors that are not declared.
  */
 export async function lintFindings(document: unknown): Promise<string[]> {
   const config = await createConfig({

@@ -13,6 +13,7 @@ import {
   type Given,
   isOfType,
   limitedTypes,
+  listOf,
   literals,
   maxDepth,
   maxParts,
@@ -30,7 +31,6 @@ import {
   shortened,
   type Target,
 } from './references.ts';
-import { listOf } from './schema-tree.ts';
 
 export interface JsonSchemaOptions {
   /**

@@ -290,3 +290,8 @@ function endlessTypes(types: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
 function withoutUndefined(members: Readonly<Record<string, unknown>>): Notes {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
+
+/** The list itself, or an empty one instead of anything else. */
+export function listOf<Item>(value: unknown): Item[] {
+  return Array.isArray(value) ? (value as Item[]) : [];
+}

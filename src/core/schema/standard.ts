@@ -10,7 +10,7 @@ import { registerFormats } from './formats.ts';
 import { readJsonSchema } from './json-schema.ts';
 import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
 import { shownSegment } from './pointer.ts';
-import { listOf } from './schema-tree.ts';
+import { listOf } from './reading.ts';
 
 function vendorOf(schema: StandardSchema): string {
   const { vendor } = schema['~standard'] as { readonly vendor?: unknown };

@@ -13,12 +13,12 @@ const limits = keywords.filter(
 /**
  * What a kind of document writes in its own way, where not all of its readers know JSON Schema 2020-12.
  *
- * @param write writes a part, in that way too
+ * @param usual writes the node, or another one instead of it, as everywhere; its parts in that way
  * @returns undefined: the node is written as everywhere
  */
 export type Dialect = (
   node: SchemaNode,
-  write: (part: SchemaNode) => JsonSchema,
+  usual: (node: SchemaNode) => JsonSchema,
 ) => JsonSchema | undefined;
 
 /**
@@ -43,8 +43,10 @@ class Writer {
 
   write(node: SchemaNode): JsonSchema {
     this.#written.add(node);
-    const own = this.#dialect?.(node, (part) => this.write(part));
-    if (own !== undefined) return own;
+    return this.#dialect?.(node, (one) => this.#usual(one)) ?? this.#usual(node);
+  }
+
+  #usual(node: SchemaNode): JsonSchema {
     const json: JsonSchema = { ...this.#body(node), ...node.notes };
     const held = node as unknown as Readonly<Record<string, unknown>>;
     for (const { name } of limits) {

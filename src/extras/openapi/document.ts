@@ -1,21 +1,25 @@
+import { cached } from '../../core/base/cached.ts';
 import { doAll, type Steps } from '../../core/base/timer.ts';
 import type { Config } from '../../core/config/config.ts';
+import type { DeclaredError } from '../../core/procedures/declarations.ts';
+import { gatherComponents } from '../../core/procedures/document/components.ts';
 import {
   type Document,
   makeDocument,
   versionSteps,
 } from '../../core/procedures/document/document-text.ts';
-import type { ErrorSchema } from '../../core/procedures/document/introspect.ts';
-import {
-  type ContentDescriptor,
-  type OpenRpcMethod,
-  openRpcSteps,
-} from '../../core/procedures/document/openrpc.ts';
+import { type ErrorSchema, namespaceOf } from '../../core/procedures/document/introspect.ts';
 import { DistinctNames, type NameStyle } from '../../core/procedures/names.ts';
-import { defined } from '../../core/schema/schema-tree.ts';
+import {
+  anything,
+  type Member,
+  type ObjectNode,
+  resolved,
+  type SchemaNode,
+} from '../../core/schema/model.ts';
 import type { JsonSchema } from '../../core/schema/write-json.ts';
+import { isNever, OpenApiSchemas } from './dialect.ts';
 import type { Operation, Operations } from './operation.ts';
-import { isNever, Spelling } from './shapes.ts';
 
 /** An OpenAPI 3.1 document: the members that this package writes. */
 export interface OpenApiDocument {
@@ -40,13 +44,13 @@ interface OperationObject {
   readonly operationId: string;
   /** The procedure's name. */
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly tags: readonly string[];
-  readonly parameters?: readonly object[];
-  readonly requestBody?: BodyObject;
+  readonly parameters?: readonly object[] | undefined;
+  readonly requestBody?: BodyObject | undefined;
   readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
-  readonly 'x-effects'?: object;
-  readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
+  readonly 'x-effects'?: object | undefined;
+  readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>> | undefined;
 }
 
 interface BodyObject {
@@ -89,19 +93,19 @@ export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApi
 }
 
 function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<OpenApiDocument> {
-  const { methods, components } = yield* openRpcSteps(operations.procedures);
   const { title, httpPath, httpAuth, publicUrl, asksWho } = facts;
-  const spelling = new Spelling(components?.schemas ?? {}, ['Problem']);
+  const procedures = [...operations.procedures.values()];
+  const schemas = new OpenApiSchemas(yield* gatherComponents(procedures), ['Problem']);
   const ids = new DistinctNames(operationStyle);
-  for (const { name } of methods) ids.meet(name);
+  for (const { name } of procedures) ids.meet(name);
   const items = new Map<string, PathItem>();
   // Sorted, since a type is named after its first use: the order of registration must not change its name.
-  for (const method of [...methods].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const operation = operations.find(method.name);
+  for (const { name } of procedures.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const operation = operations.find(name);
     if (operation === undefined) continue;
-    const writer = new OperationWriter(method, operation, spelling);
+    const writer = new OperationWriter(operation, schemas);
     const verb = operation.form === 'query' ? 'get' : 'post';
-    items.set(method.name, { [verb]: writer.write(ids.nameOf(method.name)) });
+    items.set(name, { [verb]: writer.write(ids.nameOf(name)) });
     yield;
   }
   const tags = new Set([...items.values()].flatMap(({ get, post }) => (get ?? post)?.tags ?? []));
@@ -109,10 +113,10 @@ function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<Open
     security: asksWho ? [{ auth: [] }] : [],
     tags: [...tags].sort().map((name) => ({ name })),
     paths: Object.fromEntries(
-      methods.map(({ name }) => [`${httpPath}/${name}`, items.get(name) ?? {}]),
+      procedures.map(({ name }) => [`${httpPath}/${name}`, items.get(name) ?? {}]),
     ),
     components: {
-      schemas: { ...(yield* spelling.components()), Problem: problem },
+      schemas: { ...(yield* schemas.components()), Problem: schemas.write(problem) },
       responses: { Problem: problemResponse('An error', reference('schemas', 'Problem')) },
       ...(asksWho ? { securitySchemes: { auth: securityScheme(httpAuth) } } : {}),
     },
@@ -140,24 +144,6 @@ function securityScheme(auth: string): object {
   return name === undefined ? { type: 'http', scheme: kind } : { type: 'apiKey', in: kind, name };
 }
 
-/** RFC 9457, with the members of an error of JSON-RPC. */
-const problemMembers = {
-  type: { type: 'string' },
-  title: { type: 'string' },
-  status: { type: 'integer' },
-  code: { type: 'integer' },
-  name: { type: 'string' },
-  detail: { type: 'string' },
-  data: {},
-};
-
-const problem: JsonSchema = {
-  type: 'object',
-  description: 'An error. Its code, and its data, are those of JSON-RPC.',
-  properties: problemMembers,
-  required: ['type', 'title', 'status', 'code'],
-};
-
 function problemResponse(description: string, schema: JsonSchema): ResponseObject {
   return { description, content: { 'application/problem+json': { schema } } };
 }
@@ -178,31 +164,32 @@ const octets = 'application/octet-stream';
 
 /** Writes the operation of one procedure. */
 class OperationWriter {
-  readonly #method: OpenRpcMethod;
   readonly #operation: Operation;
-  readonly #spelling: Spelling;
-  /** What the document can show: a param that has no value, or is called as a reference is, is left out. */
-  readonly #params: readonly ContentDescriptor[];
-  readonly #errors: readonly (readonly [name: string, error: ErrorSchema])[];
+  readonly #schemas: OpenApiSchemas;
+  /** The required ones first. A param that has no value, or is called as a reference is, can't be shown. */
+  readonly #params: readonly Member[];
+  readonly #errors: readonly (readonly [name: string, error: DeclaredError])[];
 
-  constructor(method: OpenRpcMethod, operation: Operation, spelling: Spelling) {
-    this.#method = method;
+  constructor(operation: Operation, schemas: OpenApiSchemas) {
+    const { params, errors } = operation.procedure;
     this.#operation = operation;
-    this.#spelling = spelling;
-    this.#params = method.params.filter(({ name, schema }) => name !== '$ref' && !isNever(schema));
-    this.#errors = Object.entries(method['x-errors'] ?? {});
+    this.#schemas = schemas;
+    this.#params = (params?.members ?? [])
+      .filter(({ name, node }) => name !== '$ref' && !isNever(node))
+      .toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
+    this.#errors = Object.entries(errors?.declared ?? {});
   }
 
   write(operationId: string): OperationObject {
-    const { name, description, tags } = this.#method;
-    const { form, bytesParam } = this.#operation;
+    const { form, bytesParam, procedure } = this.#operation;
+    const { name, doc, effects } = procedure;
     const inQuery = form === 'json' ? [] : this.#params;
     const parameters = inQuery.filter((param) => param.name !== bytesParam?.name);
-    return defined<OperationObject>({
+    return {
       operationId,
       summary: name,
-      description,
-      tags: [tags?.[0]?.name ?? 'default'],
+      description: doc ?? undefined,
+      tags: [namespaceOf(name) ?? 'default'],
       parameters: parameters.length === 0 ? undefined : parameters.map((one) => this.#query(one)),
       requestBody: form === 'query' ? undefined : this.#body(),
       responses: {
@@ -210,51 +197,40 @@ class OperationWriter {
         ...this.#errorResponses(),
         default: reference('responses', 'Problem'),
       },
-      'x-effects': this.#method['x-effects'],
+      'x-effects': effects,
       'x-errors': this.#errorMember(),
-    });
+    };
   }
 
   /** Arrays are repeated members by default, so nothing is said of their style. */
-  #query({ name, description, required, schema }: ContentDescriptor): object {
-    return defined<object>({
-      name,
-      in: 'query',
-      description,
-      required,
-      schema: this.#spelling.of(schema),
-    } as object);
+  #query({ name, node, isRequired }: Member): object {
+    const { description } = node.notes;
+    const schema = this.#schemas.write(node);
+    return { name, in: 'query', description, required: isRequired, schema };
   }
 
   #body(): BodyObject | undefined {
     const { form, bytesParam, others, procedure } = this.#operation;
-    if (form === 'bytes' && bytesParam !== undefined) {
-      const param = this.#params.find(({ name }) => name === bytesParam.name);
-      const content = { [octets]: { schema: this.#binary(param?.schema) } };
-      return { required: param?.required === true, content, 'x-param': bytesParam.name };
-    }
     const params = this.#params;
+    const bytes = params.find(({ name }) => name === bytesParam?.name);
+    if (form === 'bytes' && bytes !== undefined) {
+      const content = { [octets]: { schema: binary(bytes.node) } };
+      return { required: bytes.isRequired, content, 'x-param': bytes.name };
+    }
     // Clients send nothing at all then, as the service expects.
     if (params.length === 0 && others === undefined) return undefined;
-    const required = params.filter((param) => param.required).map(({ name }) => name);
-    // An object of zod takes members of other names and leaves them out, which its schema says by saying nothing.
-    const isSilent = procedure.params !== undefined && procedure.params.rest === undefined;
-    const rest = { additionalProperties: this.#method['x-additional-params'] ?? false };
-    const schema = this.#spelling.of({
-      type: 'object',
-      properties: Object.fromEntries(params.map((param) => [param.name, param.schema])),
-      ...(required.length === 0 ? {} : { required }),
-      ...(isSilent ? {} : rest),
-    });
-    return { required: required.length > 0, content: { 'application/json': { schema } } };
+    const rest = procedure.params === undefined ? anything : procedure.params.rest;
+    const schema = this.#schemas.write(object(params, { rest }));
+    const required = params.some(({ isRequired }) => isRequired);
+    return { required, content: { 'application/json': { schema } } };
   }
 
   #success(): Record<string, ResponseObject> {
-    const { result, stream } = this.#operation;
-    const declared = this.#spelling.of(this.#method.result.schema);
+    const { result, stream, procedure } = this.#operation;
+    const returns = procedure.returns ?? anything;
     if (stream !== undefined) {
-      const value = this.#spelling.of(this.#method['x-stream']?.yields ?? {});
-      const atEnd = stream.hasResult ? { 'x-result': declared } : {};
+      const value = this.#schemas.write(procedure.stream?.yields ?? anything);
+      const atEnd = stream.hasResult ? { 'x-result': this.#schemas.write(returns) } : {};
       // A caller that names no type gets JSON where there is JSON, so generated code must not wait for events then.
       const content: Content = stream.collect
         ? {
@@ -271,39 +247,32 @@ class OperationWriter {
     if (result.kind === 'nothing') return { '204': { description: 'Done' } };
     const description = 'The result';
     if (result.kind !== 'bytes') {
-      return { '200': { description, content: { 'application/json': { schema: declared } } } };
+      const schema = this.#schemas.write(returns);
+      return { '200': { description, content: { 'application/json': { schema } } } };
     }
     const { mediaType } = result;
     // A range is no type that an answer can have.
     const types = mediaType?.includes('*') === false ? [mediaType, octets] : [octets];
-    const schema = this.#binary(this.#method.result.schema);
+    const schema = binary(returns);
     const content = Object.fromEntries(types.map((type) => [type, { schema }]));
     return { '200': { description, content } };
   }
 
-  /** Bytes as they are, of a schema of bytes in JSON. */
-  #binary(schema: JsonSchema = {}): JsonSchema {
-    const { maxBytes } = this.#spelling.target(schema) ?? schema;
-    const limit = typeof maxBytes === 'number' ? { maxLength: maxBytes } : {};
-    return { type: 'string', format: 'binary', ...limit };
-  }
-
   /** The declared errors by their statuses. */
   #errorResponses(): Record<string, ResponseObject> {
-    const byStatus = new Map<number, [name: string, error: ErrorSchema][]>();
-    for (const [name, error] of this.#errors) {
-      const status = this.#statusOf(error);
-      byStatus.set(status, [...(byStatus.get(status) ?? []), [name, error]]);
+    const byStatus = new Map<number, (readonly [name: string, error: DeclaredError])[]>();
+    for (const one of this.#errors) {
+      const errors = cached(byStatus, this.#statusOf(one[1]), () => []);
+      errors.push(one);
     }
     const sorted = [...byStatus].sort(([a], [b]) => a - b);
     return Object.fromEntries(
       sorted.map(([status, errors]) => {
         const description = errors.map(([name]) => name).join(', ');
+        const variants = errors.map(([name, error]) => declaredProblem(name, error));
         const schema = sharedStatuses.has(status)
           ? reference('schemas', 'Problem')
-          : this.#spelling.of({
-              anyOf: errors.map(([name, error]) => declaredProblem(name, error)),
-            });
+          : this.#schemas.write({ kind: 'union', variants, notes: {} });
         return [String(status), problemResponse(description, schema)];
       }),
     );
@@ -312,29 +281,65 @@ class OperationWriter {
   /** The declared errors by name, as in OpenRPC: a response of a shared status does not tell them. */
   #errorMember(): Record<string, ErrorSchema> | undefined {
     if (this.#errors.length === 0) return undefined;
-    const spelled = this.#errors.map(([name, error]) => {
-      const data = error.data === undefined ? {} : { data: this.#spelling.of(error.data) };
-      return [name, { ...error, ...data, status: this.#statusOf(error) }] as const;
+    const shown = this.#errors.map(([name, error]) => {
+      const { code, message, data } = error;
+      const ofData = data === undefined ? {} : { data: this.#schemas.write(data) };
+      return [name, { code, message, ...ofData, status: this.#statusOf(error) }] as const;
     });
-    return Object.fromEntries(spelled);
+    return Object.fromEntries(shown);
   }
 
-  #statusOf({ code }: ErrorSchema): number {
+  #statusOf({ code }: DeclaredError): number {
     return this.#operation.errors.get(code)?.status ?? 422;
   }
 }
 
-function declaredProblem(name: string, { code, message, data }: ErrorSchema): JsonSchema {
-  const { data: _any, ...members } = problemMembers;
+/** Bytes as they are, of a schema of bytes in JSON. */
+function binary(node: SchemaNode): JsonSchema {
+  const bytes = resolved(node);
+  const { maxBytes } = bytes.kind === 'bytes' ? bytes : bytes.notes;
   return {
-    type: 'object',
-    description: message,
-    properties: {
-      ...members,
-      code: { type: 'integer', const: code },
-      name: { type: 'string', const: name },
-      ...(data === undefined ? {} : { data }),
-    },
-    required: ['type', 'title', 'status', 'code', 'name', ...(data === undefined ? [] : ['data'])],
+    type: 'string',
+    format: 'binary',
+    ...(maxBytes === undefined ? {} : { maxLength: maxBytes }),
   };
+}
+
+function object(members: readonly Member[], more: Partial<ObjectNode> = {}): ObjectNode {
+  return { kind: 'object', members, patterns: [], rest: undefined, notes: {}, ...more };
+}
+
+const text: SchemaNode = { kind: 'string', notes: {} };
+const integer: SchemaNode = { kind: 'integer', notes: {} };
+
+function always(name: string, node: SchemaNode): Member {
+  return { name, node, isRequired: true };
+}
+
+function atTimes(name: string, node: SchemaNode): Member {
+  return { name, node, isRequired: false };
+}
+
+/** RFC 9457, with the members of an error of JSON-RPC. */
+function problemOf(description: string, ...own: readonly Member[]): ObjectNode {
+  const members = [always('type', text), always('title', text), always('status', integer), ...own];
+  return object(members, { notes: { description } });
+}
+
+const problem = problemOf(
+  'An error. Its code, and its data, are those of JSON-RPC.',
+  always('code', integer),
+  atTimes('name', text),
+  atTimes('detail', text),
+  atTimes('data', anything),
+);
+
+function declaredProblem(name: string, { code, message, data }: DeclaredError): ObjectNode {
+  return problemOf(
+    message,
+    always('code', { kind: 'literal', value: code, notes: {} }),
+    always('name', { kind: 'literal', value: name, notes: {} }),
+    atTimes('detail', text),
+    ...(data === undefined ? [] : [always('data', data)]),
+  );
 }

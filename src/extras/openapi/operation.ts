@@ -3,6 +3,7 @@ import { isErrorStatus } from '../../core/procedures/declarations.ts';
 import { matcherOf } from '../../core/procedures/names.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { anything, resolved, type SchemaNode, takesMore } from '../../core/schema/model.ts';
+import { isBytes } from './dialect.ts';
 import { ParamKinds, type QueryRules } from './query.ts';
 
 /** What the HTTP facade knows of one procedure. Its URL is the option `httpPath`, a slash and the procedure's name. */
@@ -186,14 +187,6 @@ function cacheControl(procedure: Procedure, asksWho: boolean): string | undefine
   const scope = asksWho && isGuarded(procedure) ? 'private' : cache.scope;
   const stale = cache.staleSeconds > 0 ? `, stale-while-revalidate=${cache.staleSeconds}` : '';
   return `${scope}, max-age=${cache.maxAgeSeconds}${stale}`;
-}
-
-/** Whether a node is that of bytes. At a gateway it is that of the text by which members describe them. */
-function isBytes(node: SchemaNode): boolean {
-  if (node.kind === 'bytes') return true;
-  return (
-    node.kind === 'string' && node.format === 'byte' && node.notes.contentEncoding === 'base64'
-  );
 }
 
 function mediaTypeOf({ notes }: SchemaNode): string | undefined {

@@ -1,6 +1,7 @@
 import { readableText } from '../../core/protocol/exact.ts';
 import { endOfValue, OPEN_BRACE, OPEN_BRACKET, skipBlanks } from '../../core/protocol/syntax.ts';
-import { anything, type Notes, type SchemaNode } from '../../core/schema/model.ts';
+import { anything, type SchemaNode } from '../../core/schema/model.ts';
+import { isNever, readNotes } from './dialect.ts';
 
 /** The params that a query stands for, or why it stands for none. */
 export type ReadQuery =
@@ -55,21 +56,6 @@ export class ParamKinds {
   #kindsOf(node: SchemaNode, open: readonly SchemaNode[]): readonly JsonKind[] {
     const kindsOf = (part: SchemaNode): readonly JsonKind[] => this.#kindsOf(part, [...open, node]);
     switch (node.kind) {
-      case 'never':
-      case 'undefined':
-        return [];
-      case 'void':
-        return ['null'];
-      case 'null':
-      case 'boolean':
-      case 'number':
-      case 'string':
-      case 'object':
-        return [node.kind];
-      case 'integer':
-        return ['number'];
-      case 'bytes':
-        return ['string'];
       case 'literal':
         return [kindOf(node.value)];
       case 'array':
@@ -84,25 +70,28 @@ export class ParamKinds {
       case 'ref':
         return open.includes(node.target) ? [] : kindsOf(node.target);
       case 'not':
-        return node.node.kind === 'unknown' ? [] : everyKind;
+        return isNever(node) ? [] : everyKind;
       case 'custom':
-        return kindsNoted(node.notes);
-      case 'unknown':
-        return everyKind;
+        return kindsOf(readNotes(node));
+      default:
+        return kindsOfNodes[node.kind];
     }
   }
 }
 
-/** What the notes of a program's own kind say of its values. */
-function kindsNoted({ const: value, enum: values, type }: Notes): readonly JsonKind[] {
-  if (value !== undefined) return [kindOf(value)];
-  if (Array.isArray(values)) return values.map(kindOf);
-  const types: readonly unknown[] = Array.isArray(type) ? type : [type];
-  const named = everyKind.filter(
-    (kind) => types.includes(kind) || (kind === 'number' && types.includes('integer')),
-  );
-  return named.length === 0 ? everyKind : named;
-}
+const kindsOfNodes = {
+  unknown: everyKind,
+  never: [],
+  undefined: [],
+  void: ['null'],
+  null: ['null'],
+  boolean: ['boolean'],
+  number: ['number'],
+  integer: ['number'],
+  string: ['string'],
+  bytes: ['string'],
+  object: ['object'],
+} as const;
 
 function kindOf(value: unknown): JsonKind {
   if (value === null) return 'null';

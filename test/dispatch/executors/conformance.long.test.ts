@@ -1,6 +1,6 @@
-import { group, groupBatched, inlineBatched, poolAffinity, poolBatched } from './subjects.ts';
+import { group, groupBatched, inlineBatched, pool, poolAffinity, poolBatched } from './subjects.ts';
 import { conformance } from './suite.ts';
 
-/** Both once more: calls together, and the pool under the name of a group, and with affinity. */
-for (const subject of [inlineBatched, poolBatched, group, groupBatched, poolAffinity])
+/** The pool, whose calls test/service asks for from outside, and both once more: calls together, in a group, with affinity. */
+for (const subject of [pool, inlineBatched, poolBatched, group, groupBatched, poolAffinity])
   conformance(subject);

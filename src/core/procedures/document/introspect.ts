@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { cached } from '../../base/cached.ts';
+import { defined } from '../../base/defined.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
 import { bytesWithin } from '../../schema/bytes.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
 import { anything, type ObjectNode, type SchemaNode } from '../../schema/model.ts';
-import { defined } from '../../schema/schema-tree.ts';
 import { type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import { typeText } from '../../schema/write-type.ts';
 import { linkMembers } from '../chain.ts';

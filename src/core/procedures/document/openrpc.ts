@@ -1,6 +1,6 @@
+import { defined } from '../../base/defined.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
 import { anything, type Member, type SchemaNode, takesMore } from '../../schema/model.ts';
-import { defined } from '../../schema/schema-tree.ts';
 import { type Dialect, type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import type { DeclaredError, Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';
@@ -201,8 +201,8 @@ class OpenRpcWriter {
 
   /** A component as it is written once. */
   #body(type: SchemaNode): JsonSchema {
-    const dialect: Dialect = (node, write) =>
-      node === type ? undefined : this.#dialect(node, write);
+    const dialect: Dialect = (node, usual) =>
+      node === type ? undefined : this.#dialect(node, usual);
     const { $id: _name, default: _ofUse, ...body } = writeJson(type, dialect);
     return body;
   }

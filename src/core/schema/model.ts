@@ -185,19 +185,17 @@ export function forEachPart(
 
 /** Whether a test holds of the node, of a part of it, or of a type that it refers to. */
 export function someWithin(root: SchemaNode, test: (node: SchemaNode) => boolean): boolean {
-  const seen = new Set<SchemaNode>();
-  const visit = (node: SchemaNode): boolean => {
-    if (seen.has(node)) return false;
-    seen.add(node);
+  // Without recursion: a document may have a long chain of types. What is added meanwhile is visited too.
+  const nodes = new Set([root]);
+  for (const node of nodes) {
     if (test(node)) return true;
-    if (node.kind === 'ref') return visit(node.target);
-    let found = false;
-    forEachPart(node, (part) => {
-      found ||= visit(part);
-    });
-    return found;
-  };
-  return visit(root);
+    if (node.kind === 'ref') nodes.add(node.target);
+    else
+      forEachPart(node, (part) => {
+        nodes.add(part);
+      });
+  }
+  return false;
 }
 
 /** What a reference leads to; another node itself. */

@@ -52,6 +52,8 @@ export function memberPath(path: string, name: string): string {
 const maxSteps = 1_000_000;
 /** Most steps within each other. */
 const maxLevels = 400;
+/** Most characters of schemas that are compared as texts. */
+const maxText = 4_000_000;
 /** Most cases of an intersection of unions. */
 const maxCases = 256;
 /** Most findings that are kept of two schemas. */
@@ -100,6 +102,7 @@ export class Comparison {
   readonly #merged = new Map<string, ObjectNode>();
   readonly #variants = new Map<SchemaNode, Variants>();
   #left = maxSteps;
+  #leftText = maxText;
   #level = 0;
 
   constructor(direction: Direction) {
@@ -600,9 +603,9 @@ export class Comparison {
   /** A text that is equal for schemas that are written in the same way; undefined: there is none. */
   textOf(node: SchemaNode): string | undefined {
     // A check is no text.
-    if (this.#left <= 0 || someWithin(node, ({ kind }) => kind === 'custom')) return undefined;
+    if (this.#leftText <= 0 || someWithin(node, ({ kind }) => kind === 'custom')) return undefined;
     const text = JSON.stringify(writeJson(node, undescribed));
-    this.#left -= text.length / 100;
+    this.#leftText -= text.length;
     return text;
   }
 

@@ -2,6 +2,7 @@ import { RegistrationError } from '../../core/base/registration-error.ts';
 import { UniqueNames } from '../../core/base/unique-names.ts';
 import { readJsonSchemas } from '../../core/schema/json-schema.ts';
 import { anything, type SchemaNode } from '../../core/schema/model.ts';
+import { placeName, References } from '../../core/schema/references.ts';
 import {
   CodegenError,
   constantName,
@@ -109,7 +110,7 @@ function readNamed(
   const names = new Set<string>();
   return listOf(object, list).map((one, index) => {
     const at = `${path}${list}[${index}]`;
-    const { value } = references.follow(one, at);
+    const { value } = followed(one, at, references);
     const name = isObject(value) ? stringOf(value, 'name') : undefined;
     if (!isObject(value) || name === undefined) {
       throw new CodegenError(`${at}: a ${what} needs a name`);
@@ -157,7 +158,7 @@ function readMethod(
   references: References,
   read: Read,
 ): Method {
-  const result = references.follow(own(value, 'result'), `${path}.result`).value;
+  const result = followed(own(value, 'result'), `${path}.result`, references).value;
   return {
     name,
     path,
@@ -208,7 +209,7 @@ function readErrors(
   }
   const names = new UniqueNames();
   return listOf(method, 'errors').flatMap((one, index) => {
-    const { value, name } = references.follow(one, `${path}.errors[${index}]`);
+    const { value, name } = followed(one, `${path}.errors[${index}]`, references);
     const known = readError(value);
     if (known === undefined) return [];
     const unique = names.take(name ?? constantName(known.message));
@@ -231,167 +232,34 @@ function docOf(object: JsonObject): string | undefined {
   return description.startsWith(summary) ? description : `${summary}\n\n${description}`;
 }
 
-/** A schema and its place. */
-interface Located {
-  readonly schema: unknown;
-  /** For messages, e.g. `methods[2].params[0].schema`. */
-  readonly path: string;
-  /** The outermost schema around it, in which `#/$defs/...` and ids are looked up too. */
-  readonly root: unknown;
-}
-
-/** The schema that a `$ref` leads to. */
-interface Target extends Located {
-  /** The same for every reference to this schema. */
-  readonly key: string;
-  /** A name for its type, not unique. */
-  readonly name: string;
-}
-
 /** Longest chain of references that lead to references. A longer one is a circle. */
 const longestChain = 100;
 
-/** Follows references within one document. Nothing outside of the document is read. */
-class References {
-  readonly #document: JsonObject;
-  readonly #ids = new WeakMap<object, Map<string, unknown>>();
-  /** Numbers of root schemas: the same pointer in two root schemas leads to two targets. */
-  readonly #roots = new Map<unknown, number>();
-
-  constructor(document: JsonObject) {
-    this.#document = document;
-  }
-
-  /** @throws CodegenError for a reference that leads out of the document, or nowhere */
-  resolve($ref: string, { root, path }: Located): Target {
-    const own = this.#inSchema($ref, root);
-    if ($ref.startsWith('#/')) {
-      const found = follow(this.#document, $ref);
-      if (found !== undefined) {
-        return { key: $ref, schema: found, root: found, name: lastSegment($ref), path: $ref };
-      }
+/**
+ * The value at a place where OpenRPC also allows a reference to it.
+ *
+ * @throws CodegenError for a reference that leads out of the document, or nowhere
+ */
+function followed(
+  value: unknown,
+  path: string,
+  references: References,
+): { readonly value: unknown; readonly name?: string | undefined } {
+  let current = value;
+  let name: string | undefined;
+  for (let steps = 0; steps < longestChain; steps += 1) {
+    const $ref = isObject(current) ? own(current, '$ref') : undefined;
+    if (typeof $ref !== 'string') return { value: current, name };
+    const target = references.targetOf($ref, { json: undefined, where: path });
+    if (target === undefined) {
+      throw new CodegenError(
+        $ref.startsWith('#')
+          ? `the $ref ${shown($ref)} at ${path} leads nowhere in the document`
+          : `the $ref ${shown($ref)} at ${path} leads out of the document: only references within it (#/...) are followed`,
+      );
     }
-    const found = own ?? this.#byId($ref);
-    if (found !== undefined) {
-      const inner = own === undefined ? found : root;
-      const key = `${this.#numberOf(inner)} ${$ref}`;
-      return {
-        key,
-        schema: found,
-        root: inner,
-        name: nameOf($ref, found),
-        path: `${path} ${$ref}`,
-      };
-    }
-    throw new CodegenError(
-      $ref.startsWith('#')
-        ? `the $ref ${shown($ref)} at ${path} leads nowhere in the document`
-        : `the $ref ${shown($ref)} at ${path} leads out of the document: only references within it (#/...) are followed`,
-    );
+    current = target.json;
+    name = placeName($ref);
   }
-
-  /**
-   * The value at a place where the specification also allows a reference to it.
-   *
-   * @throws CodegenError
-   */
-  follow(value: unknown, path: string): { readonly value: unknown; readonly name?: string } {
-    let current = value;
-    let name: string | undefined;
-    for (let steps = 0; steps < longestChain; steps += 1) {
-      const $ref = isObject(current) ? own(current, '$ref') : undefined;
-      if (typeof $ref !== 'string')
-        return name === undefined ? { value: current } : { value: current, name };
-      const target = this.resolve($ref, { schema: current, path, root: undefined });
-      current = target.schema;
-      name = target.name;
-    }
-    throw new CodegenError(`the $ref at ${path} leads to itself`);
-  }
-
-  #inSchema($ref: string, root: unknown): unknown {
-    if (!isObject(root)) return undefined;
-    if ($ref === '#') return root;
-    if ($ref.startsWith('#/')) return follow(root, $ref);
-    const ids = this.#idsOf(root);
-    return ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
-  }
-
-  /** A schema among the components: any schema may refer to it by its $id. */
-  #byId($ref: string): unknown {
-    const components = own(this.#document, 'components');
-    const schemas = isObject(components) ? own(components, 'schemas') : undefined;
-    return isObject(schemas) ? this.#idsOf(schemas).get($ref) : undefined;
-  }
-
-  #idsOf(root: JsonObject): Map<string, unknown> {
-    let ids = this.#ids.get(root);
-    if (ids === undefined) {
-      ids = new Map();
-      collectIds(root, ids);
-      this.#ids.set(root, ids);
-    }
-    return ids;
-  }
-
-  #numberOf(root: unknown): number {
-    let number = this.#roots.get(root);
-    if (number === undefined) {
-      number = this.#roots.size;
-      this.#roots.set(root, number);
-    }
-    return number;
-  }
-}
-
-function collectIds(value: unknown, ids: Map<string, unknown>): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (isObject(value)) {
-    for (const key of ['$id', '$anchor']) {
-      const id = own(value, key);
-      if (typeof id === 'string' && !ids.has(id)) ids.set(id, value);
-    }
-  }
-  for (const child of Object.values(value)) collectIds(child, ids);
-}
-
-/** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
-function follow(root: unknown, $ref: string): unknown {
-  let value = root;
-  for (const segment of segmentsOf($ref)) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (Array.isArray(value) ? !/^\d+$/.test(segment) : !Object.hasOwn(value, segment)) {
-      return undefined;
-    }
-    value = (value as JsonObject)[segment];
-  }
-  return value;
-}
-
-function segmentsOf($ref: string): string[] {
-  return $ref
-    .slice(2)
-    .split('/')
-    .map((segment) => decode(segment).replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
-function nameOf($ref: string, schema: unknown): string {
-  if ($ref !== '#') return lastSegment($ref);
-  const title = isObject(schema) ? own(schema, 'title') : undefined;
-  return typeof title === 'string' ? title : 'Schema';
-}
-
-/** The last segment of a reference, for a name. `schema`, `items` and numbers say little: then the one before it too. */
-function lastSegment($ref: string): string {
-  const segments = $ref.startsWith('#/') ? segmentsOf($ref) : $ref.split(/[/#]/);
-  const [last = '', before = ''] = segments.reverse();
-  return /^(?:schema|items|\d+|)$/.test(last) ? `${before} ${last}` : last;
+  throw new CodegenError(`the $ref at ${path} leads to itself`);
 }

@@ -7,8 +7,8 @@ export type Check = (value: unknown) => boolean;
 export type LimitedType = 'number' | 'string' | 'array' | 'object';
 
 /**
- * What Tandem knows of a keyword of JSON Schema. A new keyword is a row here: the checks, the messages, the walks through a
- * schema, the tags of generated contracts and the comparison of contracts read it.
+ * What Tandem knows of a keyword of JSON Schema. A new keyword is a row here: the checks, the messages, the documents,
+ * the tags of generated contracts and the comparison of contracts read it.
  */
 export interface Keyword {
   /** The type whose values the keyword is about; undefined: values of any type. */
@@ -32,11 +32,8 @@ export interface Keyword {
   readonly isDocumented?: true;
   /** How contracts are compared. */
   readonly compare?: KeywordComparison;
-  /**
-   * The keyword holds schemas: one, a list, or a map of them, with the step from a value to what they are about. `key`:
-   * the member of that name or the item at that index; `/*`: all members or items; '': the value itself.
-   */
-  readonly children?: Readonly<Partial<Record<'one' | 'list' | 'map', 'key' | '/*' | ''>>>;
+  /** The keyword holds schemas. */
+  readonly holdsSchemas?: true;
 }
 
 export interface KeywordComparison {
@@ -235,22 +232,21 @@ const rows: Readonly<Record<string, Keyword>> = {
   // Of a type that JSON Schema does not have, as a note.
   type: { compare: equal },
 
-  // In the order in which schemas are walked.
-  properties: { type: 'object', children: { map: 'key' } },
-  patternProperties: { type: 'object', compare: equal, children: { map: '/*' } },
-  $defs: { children: { map: '' } },
-  anyOf: { children: { list: '' } },
-  oneOf: { children: { list: '' } },
-  allOf: { children: { list: '' } },
-  prefixItems: { type: 'array', children: { list: 'key' } },
-  items: { type: 'array', children: { list: 'key', one: '/*' } },
-  contains: { type: 'array', compare: equal, children: { one: '/*' } },
+  properties: { type: 'object', holdsSchemas: true },
+  patternProperties: { type: 'object', compare: equal, holdsSchemas: true },
+  $defs: { holdsSchemas: true },
+  anyOf: { holdsSchemas: true },
+  oneOf: { holdsSchemas: true },
+  allOf: { holdsSchemas: true },
+  prefixItems: { type: 'array', holdsSchemas: true },
+  items: { type: 'array', holdsSchemas: true },
+  contains: { type: 'array', compare: equal, holdsSchemas: true },
   minContains: { type: 'array', takes: 'count', compare: equal },
   maxContains: { type: 'array', takes: 'count', compare: equal },
   unevaluatedItems: { type: 'array', compare: equal },
-  additionalProperties: { type: 'object', children: { one: '/*' } },
-  unevaluatedProperties: { type: 'object', compare: equal, children: { one: '/*' } },
-  not: { compare: equal, children: { one: '' } },
+  additionalProperties: { type: 'object', holdsSchemas: true },
+  unevaluatedProperties: { type: 'object', compare: equal, holdsSchemas: true },
+  not: { compare: equal, holdsSchemas: true },
   ...Object.fromEntries(
     ['if', 'then', 'else', '$dynamicRef', '$recursiveRef'].map((name) => [
       name,

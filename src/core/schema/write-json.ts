@@ -7,7 +7,7 @@ export type JsonSchema = Record<string, unknown>;
 
 /** The names under which nodes hold their limits are those of JSON Schema. */
 const limits = keywords.filter(
-  ({ type, children }) => type !== undefined && children === undefined,
+  ({ type, holdsSchemas }) => type !== undefined && holdsSchemas === undefined,
 );
 
 /**

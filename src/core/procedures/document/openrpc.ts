@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.ts';
 import { doAll, type Steps } from '../../base/timer.ts';
-import { anything, type Member, type SchemaNode, takesMore } from '../../schema/model.ts';
+import { anything, type Member, resolved, type SchemaNode, takesMore } from '../../schema/model.ts';
 import { type Dialect, type JsonSchema, writeJson } from '../../schema/write-json.ts';
 import type { DeclaredError, Effects } from '../declarations.ts';
 import type { Procedure } from '../types.ts';
@@ -129,12 +129,12 @@ function* stepsOf(procedures: readonly Documented[], maxNames?: number): Steps<O
 
 class OpenRpcWriter {
   readonly #components: Components;
-  readonly #dialect: Dialect = (node, write) => {
+  readonly #dialect: Dialect = (node, usual) => {
     const component = this.#components.of(node);
     if (component !== undefined)
       return referenceTo(node, component, `#/components/schemas/${component.name}`);
     // A type that only refers to itself, in the document of a stranger.
-    return node.kind === 'ref' ? write(node.target) : undefined;
+    return node.kind === 'ref' ? usual(resolved(node)) : undefined;
   };
 
   constructor(components: Components) {

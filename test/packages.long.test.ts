@@ -152,7 +152,7 @@ describe('the packages, packed', () => {
       return stderr.split('\n').filter((text) => text !== '' && !text.startsWith('{'));
     };
     assert.deepEqual(said('wrong.js'), [
-      'tandem: hooks: jwt: option audience: expected a text, or a list of texts, got undefined',
+      'tandem: hooks: jwt: option audience must be a text, or a list of texts, got undefined',
     ]);
     write(
       'main.js',

@@ -1,4 +1,5 @@
-import { type AST, RegExpParser } from '@eslint-community/regexpp';
+import { createRequire } from 'node:module';
+import type { AST, RegExpParser } from '@eslint-community/regexpp';
 import { cached } from '../base/cached.ts';
 import { messageOf } from '../base/message-of.ts';
 
@@ -53,13 +54,25 @@ function withNeededEscapes(pattern: string): string {
   );
 }
 
+let parser: RegExpParser | undefined;
+
+/** Loaded with the first pattern: most programs have none, and importing the package is to load nothing else. */
+function loadParser(): RegExpParser {
+  const load = createRequire(import.meta.url);
+  const { RegExpParser: Parser } = load('@eslint-community/regexpp') as {
+    readonly RegExpParser: new () => RegExpParser;
+  };
+  return new Parser();
+}
+
 /**
  * A valid pattern as a tree.
  *
  * @throws SyntaxError for a syntax that only this Node knows
  */
 export function parsePattern(pattern: string): AST.Pattern {
-  return new RegExpParser().parsePattern(pattern, 0, pattern.length, { unicode: true });
+  parser ??= loadParser();
+  return parser.parsePattern(pattern, 0, pattern.length, { unicode: true });
 }
 
 /** Code points from the first to the second, both included. */

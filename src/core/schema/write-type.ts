@@ -1,5 +1,6 @@
 import { cached } from '../base/cached.ts';
 import { UniqueNames } from '../base/unique-names.ts';
+import { base64Length } from './bytes.ts';
 import { keywords } from './keywords.ts';
 import {
   type ArrayNode,
@@ -484,7 +485,7 @@ function schemaDoc(node: SchemaNode): string[] {
   if (deprecated === true) lines.push('@deprecated');
   const limited = limitedBy(node);
   if (limited.kind === 'integer') lines.push('@integer');
-  const held: Notes = { ...limited.notes, ...limited };
+  const held: Notes = { ...limited.notes, ...limited, ...textLimit(limited) };
   const isTuple = limited.kind === 'array' && limited.prefix.length > 0;
   for (const { name } of constraints) {
     const value = name === 'format' && limited.kind === 'bytes' ? 'byte' : held[name];
@@ -495,6 +496,12 @@ function schemaDoc(node: SchemaNode): string[] {
   }
   if (preset !== undefined) lines.push(tag('default', JSON.stringify(preset)));
   return lines;
+}
+
+/** Of the Base64 text that bytes are in JSON. */
+function textLimit(node: SchemaNode): Notes {
+  if (node.kind !== 'bytes' || node.maxBytes === undefined) return {};
+  return { maxLength: base64Length(node.maxBytes) };
 }
 
 /** The node whose limits are those of the values: of a union with null, the other variant. */

@@ -5,6 +5,7 @@ import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import type { Verdict } from './authenticate.ts';
 import { cancelledOutcome } from './call.ts';
 import type { RequestScope } from './scope.ts';
+import type { Service } from './service.ts';
 
 /** Something that must end by a certain time. */
 export interface Deadline {
@@ -202,6 +203,27 @@ export function awaitVerdict(
   if (!(verdict instanceof Promise)) return read(scope, verdict);
   const refusal = verdict.then((value) => read(scope, value));
   return refusalWithin(scope, refusal, deadlines);
+}
+
+/**
+ * For a protocol that must know who calls before it reads a request whose scope has a verdict.
+ *
+ * @param goOn is told why the request is refused; undefined: it may go on, and the service need not ask again. At once where
+ *   the verdict is there
+ */
+export function afterVerdict(
+  service: Pick<Service, 'admit'>,
+  scope: RequestScope,
+  goOn: (refused: Outcome | undefined) => void,
+): void {
+  const settle = (refused: Outcome | undefined): void => {
+    // The scope knows who calls by now: the service must not wait for it again.
+    scope.verdict = undefined;
+    goOn(refused);
+  };
+  const refusal = service.admit(scope);
+  if (refusal instanceof Promise) void refusal.then(settle);
+  else settle(refusal);
 }
 
 /**

@@ -1,10 +1,11 @@
 import { ownVersion, serviceName } from '../../core/base/package-files.ts';
+import { afterVerdict } from '../../core/dispatch/deadline.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { isObject, type ReadLimits } from '../../core/protocol/body.ts';
 import { toSource } from '../../core/protocol/read.ts';
-import { type Outcome, promised, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
+import { promised, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
@@ -153,17 +154,12 @@ export class McpServer {
       goOn();
       return;
     }
-    const refusal = this.#service.admit(scope);
-    const settle = (refused: Outcome | undefined): void => {
-      // The scope knows who calls by now: the service must not wait for it again.
-      scope.verdict = undefined;
+    afterVerdict(this.#service, scope, (refused) => {
       const missing = refused === undefined ? this.#missingScopes(scope) : [];
       if (refused !== undefined) sink.onReply(refusedFault(id, refused));
       else if (missing.length > 0) sink.onReply(scopeFault(id, missing));
       else goOn();
-    };
-    if (refusal instanceof Promise) void refusal.then(settle);
-    else settle(refusal);
+    });
   }
 
   #missingScopes({ authText }: RequestScope): readonly string[] {

@@ -1,13 +1,14 @@
 import { serviceName } from '../../core/base/package-files.ts';
 import { suggest } from '../../core/base/suggest.ts';
 import { neverRan } from '../../core/dispatch/call.ts';
+import { afterVerdict } from '../../core/dispatch/deadline.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Document, ServedProcedures } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
 import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import type { Outcome, Reply, ReplySink } from '../../core/protocol/reply.ts';
+import type { Reply, ReplySink } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import {
   type Answer,
@@ -252,15 +253,10 @@ class ApiCall implements ApiExchange, ReplySink {
       return;
     }
     const kept = keepBody(body);
-    const refusal = this.#api.service.admit(scope);
-    const settle = (refused: Outcome | undefined): void => {
-      // The scope knows who calls by now: the service must not wait for it again.
-      scope.verdict = undefined;
+    afterVerdict(this.#api.service, scope, (refused) => {
       if (refused !== undefined) sink.onReply(this.#api.problems.ofRefusal(refused.text));
       else this.#begin(kept, scope);
-    };
-    if (refusal instanceof Promise) void refusal.then(settle);
-    else settle(refusal);
+    });
   }
 
   /** See {@link ReplySink}. */

@@ -63,7 +63,7 @@ test('callers of a batch procedure that runs inline take turns', async (t) => {
   );
 });
 
-test('each caller pays for its own calls, whoever stands in line for them', async (t) => {
+test('each caller pays for its own calls in a run with the calls of others', async (t) => {
   const running = await started(t);
   const { journal } = running;
   for (let i = 0; i < 10; i++) {

@@ -1,11 +1,11 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
-import { isObject } from '../../client/codegen/text.ts';
 import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
 import { run } from '../../client/run.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import type { RegistrySchema } from '../../core/procedures/document/introspect.ts';
+import { isObject } from '../../core/protocol/body.ts';
 
 export interface RemoteOptions {
   readonly headers: Readonly<Record<string, string>>;

@@ -6,8 +6,8 @@ import {
   memberPath,
   unknown,
 } from '../../core/schema/compare.ts';
-import { anything, type ObjectNode, type SchemaNode } from '../../core/schema/model.ts';
-import type { Api, Method } from './document.ts';
+import { anything, type SchemaNode } from '../../core/schema/model.ts';
+import { type Api, type Method, paramsOf } from './document.ts';
 
 /** A finding, and the procedure of the old contract that it is about. */
 export interface MethodFinding extends Finding {
@@ -176,15 +176,4 @@ function compareForms(old: Method, fresh: Method): Finding[] {
   return moved.map(({ name }) =>
     breaking(memberPath('params', name), 'its position among positional arguments has changed'),
   );
-}
-
-/** The params as one object. */
-function paramsOf({ params, rest }: Method): ObjectNode {
-  return {
-    kind: 'object',
-    notes: {},
-    members: params.map(({ name, node, required }) => ({ name, node, isRequired: required })),
-    patterns: [],
-    rest: rest ?? { kind: 'never', notes: {} },
-  };
 }

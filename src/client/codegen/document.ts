@@ -1,12 +1,12 @@
 import { RegistrationError } from '../../core/base/registration-error.ts';
 import { UniqueNames } from '../../core/base/unique-names.ts';
+import { isObject } from '../../core/protocol/body.ts';
 import { readJsonSchemas } from '../../core/schema/json-schema.ts';
-import { anything, type SchemaNode } from '../../core/schema/model.ts';
+import { anything, type ObjectNode, type SchemaNode } from '../../core/schema/model.ts';
 import { placeName, References } from '../../core/schema/references.ts';
 import {
   CodegenError,
   constantName,
-  isObject,
   type JsonObject,
   listOf,
   own,
@@ -66,6 +66,28 @@ export interface DeclaredError {
   readonly message: string;
   /** undefined: it has no data. */
   readonly data: SchemaNode | undefined;
+}
+
+/**
+ * The params of a method as one object.
+ *
+ * @param nodeOf what stands for a param; by default its schema
+ */
+export function paramsOf(
+  { params, rest }: Pick<Method, 'params' | 'rest'>,
+  nodeOf: (param: Param) => SchemaNode = ({ node }) => node,
+): ObjectNode {
+  return {
+    kind: 'object',
+    notes: {},
+    members: params.map((param) => ({
+      name: param.name,
+      node: nodeOf(param),
+      isRequired: param.required,
+    })),
+    patterns: [],
+    rest: rest ?? { kind: 'never', notes: {} },
+  };
 }
 
 /** @throws CodegenError */

@@ -14,7 +14,7 @@ import {
   quoted,
 } from '../../core/schema/type-syntax.ts';
 import { TypeFile } from '../../core/schema/write-type.ts';
-import { type Method, type Param, readDocument } from './document.ts';
+import { type Method, type Param, paramsOf, readDocument } from './document.ts';
 
 export interface Generated {
   /** The text of the file: types, and the hints, if there are any. */
@@ -98,15 +98,11 @@ function methodMembers(method: Method, types: TypeFile): Member[] {
   return members;
 }
 
-function paramsText({ params, rest, byPosition }: Method, types: TypeFile): string {
-  const members = params.map((param) => ({
-    name: param.name,
-    node: described(param),
-    isRequired: param.required,
-  }));
-  if (byPosition) return tupleText(members.map((one) => types.params.member(one)));
-  const others: SchemaNode = rest ?? { kind: 'never', notes: {} };
-  return types.params.text({ kind: 'object', members, patterns: [], rest: others, notes: {} });
+function paramsText(method: Method, types: TypeFile): string {
+  const params = paramsOf(method, described);
+  return method.byPosition
+    ? tupleText(params.members.map((one) => types.params.member(one)))
+    : types.params.text(params);
 }
 
 /** The schema of a param, with the description that the param has itself. */

@@ -6,10 +6,6 @@ export class CodegenError extends Error {
 /** A JSON object as it was parsed. Nothing about its members has been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The object's own member of that name. Inherited ones, such as `constructor`, are not found. */
 export function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;

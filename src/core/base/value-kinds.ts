@@ -7,6 +7,12 @@ export function isPlain(value: object): boolean {
   );
 }
 
+/** `typeof`, and the two types that JSON has beside. */
+export function jsonTypeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
 /** Whether `await` would wait for it. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { jsonTypeOf } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import { keywordNamed, keywords, keywordsOf, type LimitedType } from './keywords.ts';
 import {
@@ -502,10 +503,8 @@ export class Comparison {
   }
 
   #arrays(a: ArrayNode, b: ArrayNode): readonly Finding[] {
-    const most = mostItems(a);
-    const findings = [
-      ...this.#limits('array', { ...a, maxItems: most }, { ...b, maxItems: mostItems(b) }),
-    ];
+    const { maxItems: most = Infinity } = a;
+    const findings = [...this.#limits('array', a, b)];
     const length = Math.max(a.prefix.length, b.prefix.length);
     const items = (one: SchemaNode, other: SchemaNode, path: string): void => {
       // An item that there can't be is a matter of `maxItems`.
@@ -734,10 +733,6 @@ function typeOf(node: SchemaNode): string | undefined {
   }
 }
 
-function jsonTypeOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
-}
-
 /** The node that says the type. */
 function mainOf({ nodes }: Case): SchemaNode {
   return nodes.find((node) => typeOf(node) !== undefined) ?? anything;
@@ -811,10 +806,6 @@ function rangeOf(node: NumberNode): readonly [low: number, high: number] {
     Math.max(Math.ceil(minimum), Math.floor(exclusiveMinimum) + 1),
     Math.min(Math.floor(maximum), Math.ceil(exclusiveMaximum) - 1),
   ];
-}
-
-function mostItems({ prefix, rest, maxItems = Infinity }: ArrayNode): number {
-  return rest.kind === 'never' ? Math.min(maxItems, prefix.length) : maxItems;
 }
 
 function patternsOf({ patterns }: ObjectNode): ReadonlyMap<string, SchemaNode> {

@@ -1,5 +1,6 @@
 import { cached } from '../base/cached.ts';
 import { suggest } from '../base/suggest.ts';
+import { jsonTypeOf } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
 import { lengthOf } from './bytes.ts';
 import type { Checks } from './check.ts';
@@ -321,8 +322,7 @@ export function expectedText(node: SchemaNode): string {
 }
 
 export function receivedType(value: unknown): string {
-  if (value === null) return 'null';
   // What JSON writes as null: `number` would say that it is fine.
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  return Array.isArray(value) ? 'array' : typeof value;
+  return jsonTypeOf(value);
 }

@@ -1,3 +1,4 @@
+import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import {
   forEachPart,
@@ -10,7 +11,6 @@ import {
   tagsOf,
   type UnionNode,
 } from './model.ts';
-import { endless } from './reading.ts';
 
 /** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
 const maxOverlap = 256;
@@ -66,7 +66,7 @@ export function overlaps(root: SchemaNode, where: string): boolean {
 class Analysis {
   again = false;
   readonly #where: string;
-  readonly #reaches = new Map<SchemaNode, Reach | undefined>();
+  readonly #reaches = new Map<SchemaNode, Reach>();
   /** Pairs that meet at one value and have not been followed into its parts yet. */
   readonly #open: (readonly [Node, Node])[] = [];
   #pairs = 0;
@@ -142,17 +142,8 @@ class Analysis {
   }
 
   #reach(node: SchemaNode): Reach {
-    if (this.#reaches.has(node)) {
-      const known = this.#reaches.get(node);
-      if (known === undefined) {
-        this.#refuse(endless);
-      }
-      return known;
-    }
-    this.#reaches.set(node, undefined);
-    const reach = this.#reachOf(node);
-    this.#reaches.set(node, reach);
-    return reach;
+    // It ends: a type that holds itself without a step into the value was refused when its references were linked.
+    return cached(this.#reaches, node, () => this.#reachOf(node));
   }
 
   #reachOf(node: SchemaNode): Reach {

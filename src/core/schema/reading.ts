@@ -1,8 +1,9 @@
 import { cached } from '../base/cached.ts';
+import { defined } from '../base/defined.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
-import { anything, forEachPart, type Notes, type RefNode, type SchemaNode } from './model.ts';
+import { anything, forEachPart, type RefNode, type SchemaNode } from './model.ts';
 import { unicodeFault } from './pattern-syntax.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
@@ -89,7 +90,7 @@ export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => ne
       );
     } else notes[keyword] = value;
   }
-  return closed({ ...withoutUndefined(own), ...limits, notes } as unknown as SchemaNode);
+  return closed({ ...defined(own), ...limits, notes } as unknown as SchemaNode);
 }
 
 /** An array that takes no item after the first ones is as long as these: what is longer is refused for its length. */
@@ -191,7 +192,7 @@ export function refuseAt(where: string, path: string, fault: string): never {
   throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
 }
 
-export const endless =
+const endless =
   'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
 
 /** Whether a name was made up by counting: TypeBox counts all recursive types of the thread. */
@@ -285,10 +286,6 @@ function endlessTypes(types: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
     }
   }
   return new Set(types.filter((type) => open.get(type) !== 0));
-}
-
-function withoutUndefined(members: Readonly<Record<string, unknown>>): Notes {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 /** The list itself, or an empty one instead of anything else. */

@@ -262,9 +262,8 @@ function literalPieces(values: readonly unknown[], isNullable: boolean): JsonSch
   return [...pieces, ...valuesOf('object').map((value) => ({ const: value }))];
 }
 
-function spellArray({ prefix, rest, maxItems }: ArrayNode, json: JsonSchema): JsonSchema {
+function spellArray({ prefix, rest }: ArrayNode, json: JsonSchema): JsonSchema {
   const { items, additionalItems: _rest, ...limits } = json;
-  if (rest.kind === 'never') limits.maxItems = Math.min(maxItems ?? prefix.length, prefix.length);
   // openapi-python-client refuses a document with an array that has no `items`.
   if (prefix.length === 0) return { ...limits, items: rest.kind === 'never' ? {} : items };
   // A schema of further items gives code of orval that does not compile (TS2574).

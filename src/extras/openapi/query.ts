@@ -1,3 +1,4 @@
+import { jsonTypeOf } from '../../core/base/value-kinds.ts';
 import { readableText } from '../../core/protocol/exact.ts';
 import { endOfValue, OPEN_BRACE, OPEN_BRACKET, skipBlanks } from '../../core/protocol/syntax.ts';
 import { anything, type SchemaNode } from '../../core/schema/model.ts';
@@ -57,7 +58,7 @@ export class ParamKinds {
     const kindsOf = (part: SchemaNode): readonly JsonKind[] => this.#kindsOf(part, [...open, node]);
     switch (node.kind) {
       case 'literal':
-        return [kindOf(node.value)];
+        return [jsonTypeOf(node.value) as JsonKind];
       case 'array':
         this.#itemNodes.push(...node.prefix, node.rest);
         return ['array'];
@@ -92,13 +93,6 @@ const kindsOfNodes = {
   bytes: ['string'],
   object: ['object'],
 } as const;
-
-function kindOf(value: unknown): JsonKind {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  const type = typeof value;
-  return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object';
-}
 
 /**
  * Reads a query as named params. The schema of a member says what its text becomes. A text that fits nothing stays a text, so

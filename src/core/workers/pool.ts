@@ -71,7 +71,7 @@ export class Pool extends QueuedExecutor {
     const { active, express } = this.workers;
     if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
-      const heads = waiting.heads(active);
+      const heads = waiting.heads();
       const hasBatch = heads.short?.batch !== undefined || heads.long?.batch !== undefined;
       if (hasBatch && this.#stopsOne(heads, waiting)) continue;
       const next = assign(heads, active, express);
@@ -404,7 +404,7 @@ function starterOf(run: UnstartedCalls, free: readonly PoolWorker[]): PoolWorker
 
 /** What the choice of a worker depends on in a group. */
 type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> &
-  Partial<Pick<CallGroup, 'batch' | 'procedure'>> & { readonly wanted?: WorkerLoad | undefined };
+  Partial<Pick<CallGroup, 'batch' | 'procedure' | 'home'>>;
 
 /**
  * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
@@ -431,6 +431,8 @@ export function chooseWorker<Worker extends WorkerLoad>(
 
 /** What the choice of a worker depends on in a worker. */
 interface Candidate<Group> extends WorkerLoad {
+  /** The place of the worker in its pool, which affinity names. undefined: it is the home of no key. */
+  readonly home?: number;
   /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
   readonly isHeldByLong: boolean;
   /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
@@ -500,14 +502,15 @@ function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   all: readonly Worker[],
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
-  const { nextUs, waiting, batch, wanted } = group;
-  let workers = all;
-  if (batch !== undefined) workers = all.filter((one) => one.mayRun?.(group) === true);
-  else if (wanted !== undefined) workers = all.filter((one) => one === wanted);
-  const worker = chooseWorker(workers, nextUs, waiting);
+  const { nextUs, waiting, batch, home = -1 } = group;
+  const workers = batch === undefined ? all : all.filter((one) => one.mayRun?.(group) === true);
+  // A call goes to the worker of its key if that one has room now, and never waits for it.
+  const own = home === -1 ? undefined : workers.find((one) => one.home === home);
+  const worker =
+    (own && chooseWorker([own], nextUs, waiting)) ?? chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
   if (!worker.isCrowdedBy(group)) return { group, worker };
-  const others = (wanted === undefined ? workers : all).filter((one) => !one.isCrowdedBy(group));
+  const others = workers.filter((one) => !one.isCrowdedBy(group));
   return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, cancelled, unparsed } from '../../../src/core/dispatch/call.ts';
-import { type HomeWorker, homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
+import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
 import {
   QueuedExecutor,
@@ -99,7 +99,7 @@ router.rpc({ name: 'two', params, affinity: 'docId', maxConcurrency: 2 }, () => 
 router.rpc({ name: 'plain' }, () => 1);
 
 /** A worker that keeps what it is sent until the test ends it. */
-class Worker implements HomeWorker {
+class Worker {
   readonly home: number;
   readonly streamCount = 0;
   readonly isHeldByLong = false;
@@ -140,7 +140,7 @@ class Simulated extends QueuedExecutor {
 
   send(waiting: WaitingGroups): void {
     for (;;) {
-      const next = assign(waiting.heads(this.workers), this.workers, undefined);
+      const next = assign(waiting.heads(), this.workers, undefined);
       if (next === undefined) return;
       const { group, worker } = next;
       assert.ok(worker !== 'crowded');
@@ -265,23 +265,26 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
 const keysOf = (home: number): number[] =>
   Array.from({ length: 40 }, (_, key) => key).filter((key) => homeOf(String(key), 2) === home);
 
-test('a worker takes the calls of its keys, and of other keys once it has none of its own', () => {
+test('a call goes to the worker of its key while that has room, else to the next worker that has', () => {
   const executor = new Simulated(2);
   const [mine = 0] = keysOf(0);
   const [theirs = 0] = keysOf(1);
-  for (const key of [mine, mine, mine, mine, mine, theirs]) {
+  const call = (key: number): void => {
     void replyOf(executor, executor.make('near', key));
-  }
-  executor.flush();
-  for (let n = 0; n < 4; n++) {
-    executor.end(n % 2);
+    executor.flush();
+  };
+  for (const key of [theirs, mine]) call(key);
+  for (const home of [0, 1]) executor.end(home);
+  for (const key of [mine, mine, theirs]) call(key);
+  for (const home of [0, 1, 0]) {
+    executor.end(home);
     executor.flush();
   }
   const seen = executor.sent.map(({ group, home }) => {
     const key = (group.calls[0]?.call.params as { docId: number } | undefined)?.docId;
     return `${key === mine ? 'mine' : 'theirs'} ${home}`;
   });
-  assert.deepEqual(seen, ['mine 0', 'theirs 1', 'mine 0', 'mine 1', 'mine 0', 'mine 1']);
+  assert.deepEqual(seen, ['theirs 1', 'mine 0', 'mine 0', 'mine 1', 'theirs 0']);
 });
 
 test('callers of calls with affinity and of others have the same share of a worker', () => {

@@ -232,12 +232,10 @@ export class CallGroup implements CancelListener {
   isAtWorker = false;
   /** Whether the group was expected to be short when it came to wait. */
   isShort = false;
-  /** The place of the worker that its affinity names; -1: any worker. */
+  /** The place of the worker that its affinity prefers; -1: any worker. */
   home = -1;
   /** How it was sent last; undefined: its procedure has no affinity, or it has several calls. */
   affinity: SentAffinity | undefined = undefined;
-  /** The worker that is to take it now, of a group with a home; undefined: any worker. */
-  wanted: WorkerLoad | undefined = undefined;
   /** Whether calls of it were sent, and taken back before they began. */
   cameBack = false;
   /** Index of the first call that is not with a worker. */

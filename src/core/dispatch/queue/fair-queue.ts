@@ -145,11 +145,6 @@ export class FairQueue<Work extends QueuedWork = CallGroup> {
     this.#callers = callers;
   }
 
-  /** How many callers have groups here. */
-  get callers(): number {
-    return this.#lines.size;
-  }
-
   push(group: Work): void {
     const caller = this.#callers.of(group);
     const line = this.#lines.get(caller) ?? this.#open(caller);
@@ -479,11 +474,6 @@ export class WaitingLine {
   /** Work that those calls are expected to cost, microseconds. */
   get unsharedUs(): number {
     return this.#arrivals.workUs;
-  }
-
-  /** How many callers have groups here; those of the arrivals are not told apart, and count as one. */
-  get callers(): number {
-    return Math.max(1, this.#shared.callers + (this.#arrivals.size > 0 ? 1 : 0));
   }
 
   add(group: CallGroup): void {

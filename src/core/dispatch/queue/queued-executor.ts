@@ -17,7 +17,7 @@ import {
 } from '../call.ts';
 import type { Executor, ExecutorFigures } from '../executor.ts';
 import type { RequestScope } from '../scope.ts';
-import { AffinityLines, type HomeWorker, homeOf, keyOfParam } from './affinity.ts';
+import { homeOf, keyOfParam } from './affinity.ts';
 import {
   CallGroup,
   type CallGroupOwner,
@@ -200,8 +200,6 @@ export class WaitingGroups {
   readonly #batches: BatchLine[] = [];
   /** Those of them that wait aside: see `stop`. */
   #stopped = 0;
-  /** Made with the first group that has a home. */
-  #affinity: Readonly<Record<'short' | 'long', AffinityLines>> | undefined;
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
@@ -222,15 +220,12 @@ export class WaitingGroups {
     for (let i = 0; i < this.#batches.length; i++) {
       calls += (this.#batches[i] as BatchLine).behind.unsharedCalls;
     }
-    if (this.#affinity === undefined) return calls;
-    return calls + this.#affinity.short.unsharedCalls + this.#affinity.long.unsharedCalls;
+    return calls;
   }
 
   /** Whether any group could go to a worker. */
   get hasNext(): boolean {
     if (this.#short.size > 0 || this.#long.size > 0) return true;
-    if (this.#affinity !== undefined && this.#affinity.short.size + this.#affinity.long.size > 0)
-      return true;
     return this.#batches.length > 0 && this.#batches.some(({ behind }) => behind.size > 0);
   }
 
@@ -244,7 +239,7 @@ export class WaitingGroups {
   }
 
   add(group: CallGroup): void {
-    if (group.procedure.affinity !== undefined) this.#home(group);
+    if (group.procedure.affinity !== undefined) group.home = this.#homeOf(group);
     const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
     if (line?.head !== undefined || line?.isStopped === true) line.behind.add(group);
     else {
@@ -328,19 +323,16 @@ export class WaitingGroups {
 
   /** Calls that wait in the same line, and those that would go along with the group. */
   sizeBeside(group: CallGroup): number {
-    if (group.home !== -1) return this.#affinityOf(group).size;
     const behind = group.batch === undefined ? 0 : this.#batchLineOf(group).behind.size;
     return this.#lineOf(group).size + behind;
   }
 
   /**
    * The next group of each line that may go to a worker now. The groups stay here until `take`.
-   *
-   * @param workers those among which affinity chooses
    */
-  heads(workers: readonly HomeWorker[] = []): Heads<CallGroup> {
-    const short = this.#next(this.#short, this.#affinity?.short, workers);
-    const long = this.#next(this.#long, this.#affinity?.long, workers);
+  heads(): Heads<CallGroup> {
+    const short = this.#peek(this.#short);
+    const long = this.#peek(this.#long);
     if (long === undefined) this.#passedUs = 0;
     const isLongDue = long !== undefined && isDue(long.nextUs, this.#passedUs);
     return { short, long, isLongDue };
@@ -354,7 +346,6 @@ export class WaitingGroups {
   take(group: CallGroup, passedUs: number): void {
     if (group.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
-    if (this.#affinity !== undefined) this.#noteShare(group, group.nextUs);
     this.#lineOf(group).shift();
     this.#enter(group);
   }
@@ -390,7 +381,6 @@ export class WaitingGroups {
     }
     if (head.isShort) this.#passedUs += passedUs(sumUs);
     else this.#passedUs = 0;
-    if (this.#affinity !== undefined) this.#noteShare(head, sumUs);
     this.#replaceHead(head);
     return groups;
   }
@@ -507,8 +497,6 @@ export class WaitingGroups {
       this.#short.share();
       this.#long.share();
       for (const { behind } of this.#batches) behind.share();
-      this.#affinity?.short.share();
-      this.#affinity?.long.share();
       const group = this.#callers.newestOfLongest();
       if (group === undefined) return;
       this.refuse(group, this.#overload(group, 'queue'));
@@ -519,7 +507,6 @@ export class WaitingGroups {
     // What leaves before all groups of this group's caller have left.
     let queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
     for (const { behind } of this.#batches) queuedUs += behind.unsharedUs;
-    queuedUs += (this.#affinity?.short.unsharedUs ?? 0) + (this.#affinity?.long.unsharedUs ?? 0);
     return overloaded(overload, this.#owner.busyForMs(queuedUs));
   }
 
@@ -528,8 +515,7 @@ export class WaitingGroups {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
     const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
     const behind = this.#batches.flatMap((line) => line.behind.all);
-    const atHome = this.#affinity ? [...this.#affinity.short.all, ...this.#affinity.long.all] : [];
-    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind, ...atHome];
+    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -544,51 +530,22 @@ export class WaitingGroups {
   }
 
   #lineOf(group: CallGroup): WaitingLine {
-    if (group.home !== -1) return this.#affinityOf(group).lineOf(group);
     return group.isShort ? this.#short : this.#long;
   }
 
-  /** Finds the worker that the affinity of a group's procedure names. Calls in order of a request stay together, wherever. */
-  #home(group: CallGroup): void {
+  /** The place of the worker that the affinity of a group's procedure names. Calls in order of a request stay together, wherever. */
+  #homeOf(group: CallGroup): number {
     const { affinity } = group.procedure;
     const { workers = 0, shares } = this.#limits;
-    if (affinity === undefined || workers === 0 || group.calls.length > 1) return;
+    if (affinity === undefined || workers === 0 || group.calls.length > 1) return -1;
     const { call } = group.calls[0] as QueuedCall;
     const key =
       affinity.param === undefined ? shares.keyOf(group.scope) : keyOfParam(call, affinity);
-    if (key === undefined) return;
-    group.home = homeOf(key, workers);
-    this.#affinity ??= {
-      short: new AffinityLines(workers, this.#callers),
-      long: new AffinityLines(workers, this.#callers),
-    };
+    return key === undefined ? -1 : homeOf(key, workers);
   }
 
-  /** Only if a group has had a home. */
-  #affinityOf({ isShort }: CallGroup): AffinityLines {
-    if (this.#affinity === undefined) throw new Error('no group has a home');
-    return isShort ? this.#affinity.short : this.#affinity.long;
-  }
-
-  #noteShare(group: CallGroup, us: number): void {
-    const plain = group.isShort ? this.#short : this.#long;
-    this.#affinityOf(group).note(group.home !== -1, us, plain);
-  }
-
-  /** The next of the groups with affinity and of those without, which take turns. */
-  #next(
-    plain: WaitingLine,
-    affinity: AffinityLines | undefined,
-    workers: readonly HomeWorker[],
-  ): CallGroup | undefined {
-    const group = this.#peek(plain);
-    if (affinity === undefined || affinity.size === 0) return group;
-    if (group !== undefined && affinity.isAhead) return group;
-    return affinity.next(workers, this.#peek) ?? group;
-  }
-
-  /** The next group that may go. Groups in front of it that may not go are moved to their limits. */
-  readonly #peek = (line: WaitingLine): CallGroup | undefined => {
+  /** The next group that may go. Groups before it that may not go are moved to their limits. */
+  #peek(line: WaitingLine): CallGroup | undefined {
     for (;;) {
       const group = line.peek();
       const limit = group && this.#limitOf(group);
@@ -598,7 +555,7 @@ export class WaitingGroups {
       limit.waiting.push(group);
       limit.places.waiting.add(limit.letIn);
     }
-  };
+  }
 
   /** Counts a group that goes to a worker, or that is the next to do so. */
   #enter(group: CallGroup): void {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InFlight } from '../../src/server/http/edge/exchange.ts';
+import { InFlight } from '../../src/server/http/exchange.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
 import { turns } from '../turns.ts';
 

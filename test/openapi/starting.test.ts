@@ -17,8 +17,12 @@ import { openApiFaults } from './validator.ts';
 /** A service that starts when it is first called. */
 async function starting(t: TestContext, transport: ServerName): Promise<[Site, Dispatcher]> {
   const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
-  const facade = new HttpApi(dispatcher, defaults, false);
-  const options = { ...defaults, api: { path: '/api', facade } };
+  const api = new HttpApi(dispatcher, defaults, false);
+  const options = {
+    ...defaults,
+    routes: () => api.routes('/api'),
+    openApi: () => api.document(),
+  };
   const server = await listen(dispatcher, options, transport);
   const site = new Site(server.address.port, async () => {
     await server.close();

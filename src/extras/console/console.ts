@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { isLocalName } from '../../core/base/loopback.ts';
 import { ownVersion, packageFolder } from '../../core/base/package-files.ts';
 import { inTurns } from '../../core/base/timer.ts';
+import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import { mostEvents } from '../../core/observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../../core/observe/snapshot.ts';
@@ -16,7 +17,10 @@ import {
   matchesEtag,
   rejection,
 } from '../../server/http/edge/answer.ts';
-import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-options.ts';
+import { authorityOf } from '../../server/http/edge/request-checks.ts';
+import type { RequestHead } from '../../server/http/edge/request-head.ts';
+import type { ReadFacts, Reads, RequestLine, Route, Serves } from '../../server/http/edge/route.ts';
+import { getOnly, insteadOf } from '../../server/http/routes.ts';
 import { exampleParams } from './example.ts';
 
 export interface ConsoleOptions {
@@ -41,17 +45,35 @@ export type TakeProfile = (
   left: AbortSignal,
 ) => Promise<string | { readonly status: 400 | 409 | 503; readonly refusal: string }>;
 
+const noActions = rejection(
+  403,
+  'the console takes profiles on a loopback address outside production; elsewhere tandem profile does',
+);
+const otherOrigin = rejection(403, 'only the page of this console may ask for a profile');
+const notLocal = rejection(
+  403,
+  'the console answers names of this machine, such as localhost; list others in allowedHosts',
+);
+
+/** A relative target: a proxy in front, or a mount, may have put the service below a path of its own. */
+const toPage = (status: 307 | 308): Answer => bodyless(status, ['location', 'console/']);
+
 /** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
-export function createConsole(options: ConsoleOptions): ConsoleSite {
-  const { path, httpPath, introspection, served, localOnly, takeProfile } = options;
+export function consoleRoutes(options: ConsoleOptions): (serves: Serves) => readonly Route[] {
+  const { path, httpPath, introspection, localOnly, takeProfile } = options;
   const pages = new Pages();
   const figures = options.figures && new Figures(options.figures);
   let version: string | undefined;
-  return {
-    isServed: (host) => !localOnly || isLocalName(host),
-    page(request, serves) {
+  const own = {
+    readers: 'own pages',
+    refuse: (_: RequestLine, { host }: RequestHead) =>
+      localOnly && !isLocalName(host) ? notLocal : undefined,
+    others: getOnly,
+  } as const;
+  return (serves) => {
+    const pageFacts = (): PageFacts => {
       version ??= ownVersion();
-      const facts: PageFacts = {
+      return {
         // The page lies one folder below what the paths of this server begin at.
         calls: serves === 'operations' ? null : `..${path}`,
         urls: serves === 'operations' || httpPath === '' ? null : httpPath,
@@ -60,34 +82,95 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
         profiles: serves === 'all' && figures !== undefined && takeProfile !== undefined,
         version,
       };
-      return pages.answer(request, facts);
-    },
-    figures:
-      figures &&
-      (async (): Promise<Answer> => {
-        const headers = ['cache-control', 'no-store', ...privately];
-        return jsonAnswer(200, await figures.bytes(), headers);
-      }),
-    async example(query) {
-      const name = new URLSearchParams(query).get('procedure') ?? '';
-      const procedure = (await served())?.table.get(name);
-      if (procedure === undefined) return rejection(404, 'no procedure of this name is served');
-      const example = procedure.params === undefined ? {} : exampleParams(procedure.params);
-      return jsonAnswer(200, JSON.stringify(example), ['cache-control', 'no-store', ...privately]);
-    },
-    acts: takeProfile !== undefined,
-    async profile(query, left) {
-      const given = new URLSearchParams(query);
-      const order = {
-        seconds: Number(given.get('seconds') ?? 10),
-        intervalMs: Number(given.get('intervalMs') ?? 10),
-      };
-      const taken = await takeProfile?.(order, left);
-      if (taken === undefined) return rejection(404, 'no profiles are taken here');
-      if (typeof taken !== 'string') return rejection(taken.status, taken.refusal);
-      return jsonAnswer(200, Buffer.from(taken), ['cache-control', 'no-store', ...privately]);
-    },
+    };
+    const page: Reads = {
+      answer: ({ routed }, facts) =>
+        pages.answer({ ...facts, name: routed.slice('/console/'.length) }, pageFacts()),
+    };
+    const reason = `only pages are here, ${insteadOf(serves, path)}`;
+    const routes: (Route | false)[] = [
+      // A client whose URL lacks the path of the calls comes here.
+      {
+        path: '/',
+        GET: toPage(307),
+        others: rejection(405, reason, { headers: ['allow', 'GET, HEAD'] }),
+      },
+      { ...own, path: '/console', GET: toPage(308) },
+      serves !== 'calls' &&
+        figures !== undefined && {
+          ...own,
+          path: '/console/figures',
+          GET: { asksWho: true, answer: async () => privateJson(await figures.bytes()) },
+        },
+      serves !== 'operations' &&
+        introspection && {
+          ...own,
+          path: '/console/example',
+          GET: { asksWho: true, answer: ({ query }) => exampleAnswer(options, query) },
+        },
+      // Never on a port for metrics alone: who may read metrics may not order profiles.
+      serves === 'all' && {
+        ...own,
+        path: '/console/profile',
+        refuse(line, head) {
+          const refused = own.refuse(line, head);
+          if (refused !== undefined || line.method !== 'POST') return refused;
+          if (takeProfile === undefined) return noActions;
+          return isSameOrigin(head) ? undefined : otherOrigin;
+        },
+        POST: {
+          asksWho: true,
+          answer: ({ query }, { scope }) => profileAnswer(options, query, scope),
+        },
+        others: takeProfile === undefined ? noActions : postOnly,
+      },
+      { ...own, path: '/console/*', GET: page },
+    ];
+    return routes.filter((route) => route !== false);
   };
+}
+
+const postOnly = rejection(405, 'use POST', { headers: ['allow', 'POST'] });
+
+/**
+ * Whether no page of another origin sends the request. Browsers that know it say so in Sec-Fetch-Site, behind a proxy too; all
+ * others send Origin with each POST. A client without either is no browser.
+ */
+function isSameOrigin({ fetchSite, origin, host }: RequestHead): boolean {
+  if (fetchSite !== undefined) return fetchSite === 'same-origin';
+  return origin === undefined || authorityOf(origin) === host?.toLowerCase();
+}
+
+function privateJson(body: string | Uint8Array): Answer {
+  return jsonAnswer(200, body, ['cache-control', 'no-store', ...privately]);
+}
+
+/** Params for a procedure, which the page's editor begins with. */
+async function exampleAnswer({ served }: ConsoleOptions, query: string): Promise<Answer> {
+  const name = new URLSearchParams(query).get('procedure') ?? '';
+  const procedure = (await served())?.table.get(name);
+  if (procedure === undefined) return rejection(404, 'no procedure of this name is served');
+  const example = procedure.params === undefined ? {} : exampleParams(procedure.params);
+  return privateJson(JSON.stringify(example));
+}
+
+/** Takes a CPU profile of this process, until the client goes. */
+async function profileAnswer(
+  { takeProfile }: ConsoleOptions,
+  query: string,
+  scope: RequestScope,
+): Promise<Answer> {
+  const left = new AbortController();
+  scope.addListener({ onCancelled: () => left.abort() });
+  const given = new URLSearchParams(query);
+  const order = {
+    seconds: Number(given.get('seconds') ?? 10),
+    intervalMs: Number(given.get('intervalMs') ?? 10),
+  };
+  const taken = await takeProfile?.(order, left.signal);
+  if (taken === undefined) return rejection(404, 'no profiles are taken here');
+  if (typeof taken !== 'string') return rejection(taken.status, taken.refusal);
+  return privateJson(Buffer.from(taken));
 }
 
 /** What a page is told when it is served, and can't ask. */
@@ -129,6 +212,11 @@ const common = ['content-security-policy', policy, ...privately, 'referrer-polic
 const index = 'index.html';
 /** The place of the server's facts in the page. */
 const placeholder = '__FACTS__';
+
+/** A request for a file of the page; without a name, for the page itself. */
+interface PageRequest extends Omit<ReadFacts, 'scope'> {
+  readonly name: string;
+}
 
 /** The page and its files as answers. */
 class Pages {

@@ -10,7 +10,9 @@ import {
   rejection,
   statusOfService,
 } from '../../server/http/edge/answer.ts';
-import type { Facade, FacadeHead, HttpOptions } from '../../server/http/edge/http-options.ts';
+import type { HttpOptions } from '../../server/http/edge/http-options.ts';
+import type { RequestHead } from '../../server/http/edge/request-head.ts';
+import type { Route } from '../../server/http/edge/route.ts';
 import { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
 import type { McpClient, McpHead } from './message.ts';
@@ -38,14 +40,16 @@ function withoutNullId(answer: Answer): Answer {
 }
 
 /** Headers of a preflight on the path of MCP, beside those of the origin: what clients that run in pages send. */
-const preflightHeaders: readonly string[] = [
+const preflight = bodyless(204, [
+  'allow',
+  'POST, OPTIONS',
   'access-control-allow-methods',
   'POST, OPTIONS',
   'access-control-allow-headers',
   'content-type, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, traceparent, rpc-timeout-ms',
   'access-control-max-age',
   '86400',
-];
+]);
 
 const foreignHost = mcpRejection(
   403,
@@ -56,48 +60,33 @@ const foreignOrigin = mcpRejection(
   'the Origin header names an origin whose pages may not call; corsOrigin lists those that may',
 );
 
-/** MCP on a path of an HTTP server. */
-export class McpEndpoint implements Facade {
-  readonly #server: McpServer;
-  readonly #signIn: SignIn | undefined;
-  readonly #hasHosts: boolean;
-  readonly #origins: TrustedOrigins;
-  readonly #preflight = bodyless(204, preflightHeaders);
-  readonly #notAllowed: Answer;
-
-  /** @param signIn what callers that are refused are told; undefined: only that they need a token */
-  constructor(
-    path: string,
-    server: McpServer,
-    options: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
-    signIn: SignIn | undefined,
-  ) {
-    this.#server = server;
-    this.#signIn = signIn;
-    this.#hasHosts = options.allowedHosts.length > 0;
-    this.#origins = new TrustedOrigins(options);
-    this.#notAllowed = mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']);
-  }
-
-  handler(head: FacadeHead): BodyHandler {
-    return new McpExchange(this.#server, this.#signIn, head);
-  }
-
-  /** There are no sessions and no events to GET. */
-  answer(method: string): Answer {
-    return method === 'OPTIONS' ? this.#preflight : this.#notAllowed;
-  }
-
-  /**
-   * Why a request is refused for where it comes from; undefined: it is not. Agents run tools with the rights of the person
-   * before them, so pages are kept out unless the operator lets them in: a page must not reach a local server by a name of
-   * its own (DNS rebinding), nor any server from another origin. If the Host is not checked by `allowedHosts`, which every
-   * route asks, a server that only this machine can reach answers to local names alone.
-   */
-  refusal({ host, origin }: FacadeHead, isLocal: boolean): Answer | undefined {
-    if (!this.#hasHosts && isLocal && !isLocalName(host)) return foreignHost;
-    return this.#origins.has({ host, origin, isLocal }) ? undefined : foreignOrigin;
-  }
+/**
+ * MCP on a path of an HTTP server. There are no sessions and no events to GET.
+ *
+ * Agents run tools with the rights of the person before them, so pages are kept out unless the operator lets them in: a page
+ * must not reach a local server by a name of its own (DNS rebinding), nor any server from another origin. If the Host is not
+ * checked by `allowedHosts`, which every route asks, a server that only this machine can reach answers to local names alone.
+ *
+ * @param signIn what callers that are refused are told; undefined: only that they need a token
+ */
+export function mcpRoute(
+  path: string,
+  server: McpServer,
+  options: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
+  signIn: SignIn | undefined,
+): Route {
+  const hasHosts = options.allowedHosts.length > 0;
+  const origins = new TrustedOrigins(options);
+  return {
+    path,
+    POST: { call: (_, head) => new McpExchange(server, signIn, head), takesJson: true },
+    OPTIONS: preflight,
+    others: mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']),
+    refuse({ isLocal }, { host, origin }) {
+      if (!hasHosts && isLocal && !isLocalName(host)) return foreignHost;
+      return origins.has({ host, origin, isLocal }) ? undefined : foreignOrigin;
+    },
+  };
 }
 
 /** Every header that repeats something of the body is missing. */
@@ -119,7 +108,7 @@ class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   constructor(
     server: McpServer,
     signIn: SignIn | undefined,
-    { mcp, hasAuthorization }: FacadeHead,
+    { mcp, hasAuthorization }: RequestHead,
   ) {
     this.#server = server;
     this.#signIn = signIn;

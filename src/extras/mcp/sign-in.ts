@@ -1,6 +1,7 @@
 import { serviceName } from '../../core/base/package-files.ts';
 import { type Config, mcpPath, resourceMetadataPath } from '../../core/config/config.ts';
-import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
+import { bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
+import type { Route } from '../../server/http/edge/route.ts';
 
 /** How long clients may keep the metadata, seconds. */
 const maxAge = 3600;
@@ -9,6 +10,8 @@ const methods = 'GET, HEAD, OPTIONS';
 
 /** The header with the version is the only one that clients send here for which a browser asks first. */
 const preflight = bodyless(204, [
+  'allow',
+  methods,
   'access-control-allow-methods',
   methods,
   'access-control-allow-headers',
@@ -22,12 +25,10 @@ const preflight = bodyless(204, [
  * a refusal that lead there (RFC 6750, 3).
  */
 export class SignIn {
-  /** The metadata is served at the well-known path alone, with the path of MCP behind it, and with a proxy's prefix before that path. */
-  readonly paths: ReadonlySet<string>;
+  /** The metadata, at the well-known path alone, with the path of MCP behind it, and with a proxy's prefix before that path. */
+  readonly routes: readonly Route[];
   /** Of a 403: the token lacks a scope. */
   readonly scopeLines: readonly string[];
-  readonly #metadata: Answer;
-  readonly #notAllowed = rejection(405, 'use GET', { headers: ['allow', methods] });
   readonly #withoutToken: readonly string[];
   readonly #withToken: readonly string[];
 
@@ -38,10 +39,6 @@ export class SignIn {
   }: Pick<Config, 'publicUrl' | 'mcpAuthorizationServers' | 'mcpScopes'>) {
     const resource = publicUrl + mcpPath;
     const { origin, pathname } = new URL(resource);
-    this.paths = new Set([
-      resourceMetadataPath,
-      ...[mcpPath, pathname].map((path) => `${resourceMetadataPath}${path}`),
-    ]);
     const metadata = {
       resource,
       authorization_servers: mcpAuthorizationServers,
@@ -50,7 +47,14 @@ export class SignIn {
       resource_name: serviceName(),
     };
     const cache = ['cache-control', `public, max-age=${maxAge}`];
-    this.#metadata = jsonAnswer(200, JSON.stringify(metadata), cache);
+    const answers = {
+      GET: jsonAnswer(200, JSON.stringify(metadata), cache),
+      OPTIONS: preflight,
+      others: rejection(405, 'use GET', { headers: ['allow', methods] }),
+      readers: 'any page',
+    } as const;
+    const behind = new Set(['', mcpPath, pathname]);
+    this.routes = [...behind].map((path) => ({ path: resourceMetadataPath + path, ...answers }));
     // RFC 9728, 3.1 puts the well-known part between host and path:
     //     https://example.com/mcp         https://example.com/.well-known/oauth-protected-resource/mcp
     // If a proxy takes a prefix off, only what stands below that prefix is sure to come here (RFC 9728, 5.1 allows any URL
@@ -62,12 +66,6 @@ export class SignIn {
     this.#withoutToken = challenge(`${at}${scope}`);
     this.#withToken = challenge(`${at}${scope}, error="invalid_token"`);
     this.scopeLines = challenge(`error="insufficient_scope"${scope}, ${at}`);
-  }
-
-  /** Answers a request for the metadata. */
-  answer(method: string): Answer {
-    if (method === 'OPTIONS') return preflight;
-    return method === 'GET' || method === 'HEAD' ? this.#metadata : this.#notAllowed;
   }
 
   /** Of a 401. Who has sent no token is told of no error (RFC 6750, 3.1). */

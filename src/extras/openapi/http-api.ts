@@ -1,5 +1,6 @@
 import { serviceName } from '../../core/base/package-files.ts';
 import { suggest } from '../../core/base/suggest.ts';
+import { openApiPath } from '../../core/config/config.ts';
 import { neverRan } from '../../core/dispatch/call.ts';
 import { afterVerdict } from '../../core/dispatch/deadline.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
@@ -13,18 +14,17 @@ import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import {
   type Answer,
   type BodyAnswer,
+  type BodyHandler,
   bodyless,
   rateLimitLines,
   serviceFailed,
 } from '../../server/http/edge/answer.ts';
-import type {
-  ApiExchange,
-  ApiRequest,
-  HttpOptions,
-  ProcedureUrls,
-} from '../../server/http/edge/http-options.ts';
+import type { HttpOptions } from '../../server/http/edge/http-options.ts';
+import type { RequestHead } from '../../server/http/edge/request-head.ts';
+import type { RequestLine, Route } from '../../server/http/edge/route.ts';
 import { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream } from '../../server/http/event-stream/event-stream.ts';
+import { documentAnswer, getOnly } from '../../server/http/routes.ts';
 import { acceptPost, type BodyKind, bodyKindOf, formTypes, mediaTypeOf } from './accept.ts';
 import { isBodyFault, type Json, toBytes, withBody, withMembers } from './body.ts';
 import { openApiBytes } from './document.ts';
@@ -51,14 +51,14 @@ interface Known {
  * The procedures of a service as plain HTTP: one URL for each. It turns a request into a call of JSON-RPC and its reply into
  * an answer, so that everything between the two is the service's own. It keeps nothing between two requests.
  */
-export class HttpApi implements ProcedureUrls {
+export class HttpApi {
   readonly service: Dispatcher;
   /** Whose pages may send what a browser asks nobody about. */
   readonly origins: TrustedOrigins;
   readonly problems: Problems;
   /** The request headers that say who calls, and those that procedures see: what is kept for one is not for others. */
   readonly vary: readonly string[];
-  readonly #asksWho: boolean;
+  readonly asksWho: boolean;
   readonly #preflightHeaders: string;
   #known: Known | undefined;
 
@@ -68,7 +68,7 @@ export class HttpApi implements ProcedureUrls {
     const { forwardHeaders, corsHeaders } = http;
     this.service = service;
     this.origins = new TrustedOrigins(http);
-    this.#asksWho = asksWho;
+    this.asksWho = asksWho;
     this.problems = new Problems(httpAuth === 'basic' ? basicChallenge : 'Bearer');
     const header = /^header:(.*)$/.exec(httpAuth)?.[1]?.toLowerCase();
     const who = asksWho
@@ -106,8 +106,33 @@ export class HttpApi implements ProcedureUrls {
     }
   }
 
-  begin(request: ApiRequest): ApiCall {
-    return new ApiCall(this, request);
+  /** @param path below which the procedures are */
+  routes(path: string): readonly Route[] {
+    const prefix = `${path}/`;
+    const nameIn = ({ routed }: RequestLine) => routed.slice(prefix.length);
+    const call = (line: RequestLine, head: RequestHead) =>
+      new ApiCall(this, nameIn(line), line, head);
+    const calls = { call, takesJson: false };
+    const document: Route = {
+      path: openApiPath,
+      GET: {
+        asksWho: true,
+        // The document is refused as the URLs that it describes are.
+        refused: ({ text }) => this.problems.ofRefusal(text),
+        answer: (_, { ifNoneMatch }) => documentAnswer(this.document(), ifNoneMatch),
+      },
+      others: getOnly,
+    };
+    return [
+      {
+        path: `${prefix}*`,
+        POST: calls,
+        others: calls,
+        // Spans of other names have no route, since callers could make any number of them.
+        isKnown: (line) => this.#known?.operations.procedures.has(nameIn(line)) === true,
+      },
+      ...(this.service.config.introspection ? [document] : []),
+    ];
   }
 
   /** The procedures that have URLs; a promise while the service starts; undefined: it has ended. */
@@ -118,17 +143,12 @@ export class HttpApi implements ProcedureUrls {
       : served && this.#knownOf(served).operations;
   }
 
-  /** See {@link ProcedureUrls.refusal}. */
-  refusal(error: string): Answer {
-    return this.problems.ofRefusal(error);
-  }
-
-  /** See {@link ProcedureUrls.document}. */
+  /** The OpenAPI document; undefined while there is none: the service starts, or has ended. */
   document(): Promise<Document> | undefined {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
     const known = this.#knownOf(served);
-    const facts = { ...this.service.config, title: serviceName(), asksWho: this.#asksWho };
+    const facts = { ...this.service.config, title: serviceName(), asksWho: this.asksWho };
     known.document ??= openApiBytes(known.operations, facts);
     return known.document;
   }
@@ -158,16 +178,11 @@ export class HttpApi implements ProcedureUrls {
     return this.problems.of(404, ErrorCode.MethodNotFound, data);
   }
 
-  /** Whether the URL is that of a procedure: spans of others have no route, since callers could make any number of them. */
-  has(name: string): boolean {
-    return this.#known?.operations.procedures.has(name) === true;
-  }
-
   #knownOf(served: ServedProcedures): Known {
     let known = this.#known;
     if (known?.served.table !== served.table || known.served.version !== served.version) {
       const { httpProcedures } = this.service.config;
-      const operations = new Operations(served.table, httpProcedures, this.#asksWho);
+      const operations = new Operations(served.table, httpProcedures, this.asksWho);
       known = { served, operations, document: undefined };
       this.#known = known;
     }
@@ -191,6 +206,43 @@ const ownHeaders = [
 const resultHead = '{"jsonrpc":"2.0","id":1,"result":';
 const errorName = '"error":';
 
+/** A request below `httpPath`, as its server has read it. */
+interface ApiRequest {
+  /** In capitals. */
+  readonly method: string;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** Whether only this machine can reach the server. */
+  readonly isLocal: boolean;
+  readonly contentType: string | undefined;
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** A body of at least a byte follows, or chunks do. */
+  readonly hasBody: boolean;
+  /** A browser goes to this URL from a page of another site: somebody has followed a link. */
+  readonly isCrossSiteVisit: boolean;
+}
+
+function requestOf({ method, query, isLocal }: RequestLine, head: RequestHead): ApiRequest {
+  // A query may be as long as headers.
+  head.bytes += query.length;
+  const { contentType, accept, ifNoneMatch, host, origin, fetchSite, fetchMode } = head;
+  return {
+    method,
+    query,
+    isLocal,
+    host,
+    origin,
+    contentType,
+    accept,
+    ifNoneMatch,
+    hasBody: head.isChunked || head.contentLength > 0,
+    isCrossSiteVisit: fetchSite === 'cross-site' && fetchMode === 'navigate',
+  };
+}
+
 /**
  * One request below `httpPath`, from its head to its answer:
  *
@@ -198,7 +250,7 @@ const errorName = '"error":';
  *     handle    asks who calls; reads the params of the query or of the body; has the service call the procedure
  *     #answer   writes the reply as a result, as bytes, or as a problem
  */
-class ApiCall implements ApiExchange, ReplySink {
+class ApiCall implements BodyHandler, ReplySink {
   readonly isUncached = true;
   readonly reword: (answer: Answer) => Answer;
   readonly #api: HttpApi;
@@ -211,10 +263,11 @@ class ApiCall implements ApiExchange, ReplySink {
   #scope: RequestScope | undefined;
   #sink: ReplySink<BodyAnswer> | undefined;
 
-  constructor(api: HttpApi, request: ApiRequest) {
+  /** @param name as it was sent */
+  constructor(api: HttpApi, name: string, line: RequestLine, head: RequestHead) {
     this.#api = api;
-    this.#request = request;
-    this.#name = decoded(request.name);
+    this.#request = requestOf(line, head);
+    this.#name = decoded(name);
     this.reword = api.problems.reword;
   }
 
@@ -237,8 +290,8 @@ class ApiCall implements ApiExchange, ReplySink {
     if (operations instanceof Promise) {
       return this.#request.method === 'OPTIONS' ? this.#api.preflight(everyMethod) : undefined;
     }
-    const { method, asksWho } = this.#request;
-    if (asksWho && operations?.find(this.#name) === undefined) {
+    const { method } = this.#request;
+    if (this.#api.asksWho && operations?.find(this.#name) === undefined) {
       // Names that are near to this one are told to those who may call. A preflight never says who calls.
       return method === 'OPTIONS' ? this.#api.notFound(this.#name, undefined) : undefined;
     }
@@ -302,8 +355,8 @@ class ApiCall implements ApiExchange, ReplySink {
 
   /** A read by GET or HEAD, or a method that is not taken. */
   #readRefusal({ isRead, allow }: Operation): Answer | undefined {
-    const { method, asksWho, isCrossSiteVisit } = this.#request;
-    const { problems } = this.#api;
+    const { method, isCrossSiteVisit } = this.#request;
+    const { problems, asksWho } = this.#api;
     if (!isRead || (method !== 'GET' && method !== 'HEAD')) {
       const reason = `use ${isRead ? 'GET or POST' : 'POST'}`;
       return problems.of(405, ErrorCode.InvalidRequest, { reason }, ['allow', allow]);

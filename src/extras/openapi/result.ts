@@ -9,7 +9,6 @@ import {
   matchesEtag,
   uncachedLines,
 } from '../../server/http/edge/answer.ts';
-import type { ApiRequest } from '../../server/http/edge/http-options.ts';
 import { namesEvents } from '../../server/http/edge/request-head.ts';
 import {
   type EventFormat,
@@ -39,7 +38,11 @@ const gathered: ResultForm = { kind: 'json' };
 
 /** What decides how a result is answered, beside the operation. */
 export interface ResultFacts {
-  readonly request: Pick<ApiRequest, 'method' | 'accept' | 'ifNoneMatch'>;
+  readonly request: {
+    readonly method: string;
+    readonly accept: string | undefined;
+    readonly ifNoneMatch: string | undefined;
+  };
   /** The request headers on which any answer may depend. */
   readonly vary: readonly string[];
   /** Further headers, flat. */

@@ -155,7 +155,7 @@ export class RpcApp {
       await listening.operations.close();
       throw error;
     }
-    const hasConsole = options.console !== undefined && facades.consoleAbsence === undefined;
+    const hasConsole = site !== undefined && facades.consoleAbsence === undefined;
     for (const note of startupNotes(options)) options.warn(note);
     if (filesNote !== undefined) options.warn(filesNote);
     if (facades.consoleAbsence !== undefined) {
@@ -165,7 +165,7 @@ export class RpcApp {
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const address = addressOf(listening, {
-      hasMcp: options.mcp !== undefined,
+      hasMcp: config.mcp,
       hasMetrics: metrics !== undefined,
       hasConsole,
     });
@@ -460,11 +460,10 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
     authenticate: asks,
     showsFaults: isDeveloping(config) && config.trustedProxies.length === 0,
     callerHeader: callerHeaderOf(config.fairBy),
-    mcp: undefined,
-    api: undefined,
+    routes: () => [],
+    openApi: undefined,
     sharedPort: false,
     socketIdleMs,
-    console: undefined,
     serves: 'all',
     onConnectionRefused: (denial) => refused.note(denial),
     shutdownGraceMs: callGraceMs(config) + lastRepliesMs,

@@ -2,7 +2,7 @@ import { type Config, mcpPath } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { provideClusterTransport } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
-import type { TakeProfile } from '../../extras/console/console.ts';
+import type { ConsoleOptions, TakeProfile } from '../../extras/console/console.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
 
 /** NATS, MCP and the console are loaded by the services that use them. */
@@ -18,7 +18,7 @@ export interface SiteOptions {
 
 /** What a service serves beside its calls. */
 export interface Facades {
-  readonly served: Pick<HttpOptions, 'mcp' | 'api' | 'console'>;
+  readonly served: Pick<HttpOptions, 'routes' | 'openApi'>;
   /** Why the console that was asked for has no page; undefined: it has one, or nobody asked. */
   readonly consoleAbsence: string | undefined;
   /**
@@ -47,7 +47,14 @@ export async function loadFacades(
     site && loadConsole(dispatcher, site),
   ]);
   return {
-    served: { mcp: mcp?.served, api: api?.served, console: console?.site },
+    served: {
+      // No path of one is one of another's (see `resolveConfig`).
+      routes: (serves) => [
+        ...(serves === 'operations' ? [] : [...(mcp?.routes ?? []), ...(api?.routes ?? [])]),
+        ...(console?.routes(serves) ?? []),
+      ],
+      openApi: api?.document,
+    },
     consoleAbsence: console?.absence,
     async check(log) {
       await mcp?.check(log);
@@ -58,10 +65,11 @@ export async function loadFacades(
 
 async function loadApi(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
   const { HttpApi } = await import('../../extras/openapi/http-api.ts');
-  const facade = new HttpApi(dispatcher, http, asksWho);
+  const api = new HttpApi(dispatcher, http, asksWho);
   return {
-    served: { path: dispatcher.config.httpPath, facade },
-    check: (log: Log) => facade.check(log),
+    routes: api.routes(dispatcher.config.httpPath),
+    document: () => api.document(),
+    check: (log: Log) => api.check(log),
   };
 }
 
@@ -74,7 +82,7 @@ async function loadSignIn(config: Config) {
 }
 
 async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
-  const [{ McpServer }, { McpEndpoint }] = await Promise.all([
+  const [{ McpServer }, { mcpRoute }] = await Promise.all([
     import('../../extras/mcp/server.ts'),
     import('../../extras/mcp/endpoint.ts'),
   ]);
@@ -82,11 +90,7 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boole
   const { config } = dispatcher;
   const signIn = config.mcpAuthorizationServers.length === 0 ? undefined : await loadSignIn(config);
   return {
-    served: {
-      path: mcpPath,
-      facade: new McpEndpoint(mcpPath, server, http, signIn),
-      metadata: signIn,
-    },
+    routes: [mcpRoute(mcpPath, server, http, signIn), ...(signIn?.routes ?? [])],
     check: async (log: Log) => {
       await server.warnOfTools(log);
       if (signIn !== undefined && !asksWho) log.warn({ event: 'mcp-sign-in' }, asksNobody);
@@ -109,10 +113,10 @@ const profileOf =
   };
 
 async function loadConsole(dispatcher: Dispatcher, { isLocal, acts }: SiteOptions) {
-  const { createConsole, isBuilt, notBuilt } = await import('../../extras/console/console.ts');
+  const { consoleRoutes, isBuilt, notBuilt } = await import('../../extras/console/console.ts');
   const { path, httpPath, introspection, allowedHosts } = dispatcher.config;
   const { metrics } = dispatcher;
-  const site = createConsole({
+  const options: ConsoleOptions = {
     path,
     httpPath,
     introspection,
@@ -128,8 +132,11 @@ async function loadConsole(dispatcher: Dispatcher, { isLocal, acts }: SiteOption
       placementOf: (name) =>
         dispatcher.state === 'starting' ? undefined : dispatcher.placementOf(name),
     },
-  });
-  return { site, absence: isBuilt() ? undefined : notBuilt };
+  };
+  return {
+    routes: consoleRoutes(options),
+    absence: isBuilt() ? undefined : notBuilt,
+  };
 }
 
 /** A handler whose requests wait until it is loaded. */

@@ -23,6 +23,7 @@ export function cors(start: Start): void {
       ]),
     );
     assert.equal(reply.status, 204);
+    assert.equal(header(reply, 'allow'), 'POST, GET, HEAD, OPTIONS');
     assert.equal(header(reply, 'access-control-allow-methods'), 'POST, GET, OPTIONS');
     assert.equal(
       header(reply, 'access-control-allow-headers'),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { longestDelayMs } from '../../../src/core/base/timer.ts';
 import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
-import { BodyDeadlines } from '../../../src/server/http/edge/exchange.ts';
+import { BodyDeadlines } from '../../../src/server/http/exchange.ts';
 
 describe('the deadlines of bodies', () => {
   const clock = { ms: 0 };

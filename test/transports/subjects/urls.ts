@@ -98,8 +98,8 @@ function subject({ name, put, ...server }: WayIn): Subject {
     carries: (message) => callOf(message) !== undefined,
     async serve(service, options): Promise<Server> {
       const http = optionsOf(options);
-      const facade = new HttpApi(service, http, options.askWho !== undefined);
-      const listening = await put(service, { ...http, api: { path: '/api', facade } });
+      const api = new HttpApi(service, http, options.askWho !== undefined);
+      const listening = await put(service, { ...http, routes: () => api.routes('/api') });
       return {
         connect: () => UrlConnection.open(listening.port),
         close: () => listening.close(),

@@ -101,6 +101,8 @@ export interface BodyHandler {
   readonly isUncached?: boolean | undefined;
   /** Whether the reply may be events; undefined: if the request names them. */
   readonly takesEvents?: boolean | undefined;
+  /** What is answered before anybody is asked who calls, and before a body is read; undefined: it is a call. */
+  early?(): Answer | undefined;
   /** Puts the refusals of this edge into the protocol's own words. */
   readonly reword?: ((answer: Answer) => Answer) | undefined;
 }

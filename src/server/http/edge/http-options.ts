@@ -3,13 +3,13 @@ import type { Config } from '../../../core/config/config.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Document } from '../../../core/dispatch/service.ts';
 import type { Denial } from '../../../core/dispatch/share.ts';
-import type { Answer, BodyHandler } from './answer.ts';
+import type { Route, Serves } from './route.ts';
 
 /** Silence in which a client that is alive answers several pings. */
 export const socketIdleMs = 60_000;
 
 /** The complete options of both servers: the configuration, and what an app makes of it. */
-export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
+export interface HttpOptions extends Config {
   /**
    * Whether other processes may listen on the port too; the system then shares connections out. uWebSockets.js only.
    * Of a Unix socket: whether the last process that listens has it.
@@ -17,12 +17,10 @@ export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   readonly sharedPort: boolean;
   /** How long a WebSocket may send nothing, no answer to a ping either, before it is closed. */
   readonly socketIdleMs: number;
-  /** The path at which MCP is served, and what serves it; undefined: nowhere. */
-  readonly mcp: McpSite | undefined;
-  /** The path below which each procedure has a URL, and what serves them; undefined: none has one. */
-  readonly api: { readonly path: string; readonly facade: ProcedureUrls } | undefined;
-  /** What is served below `/console/`; undefined: nothing. */
-  readonly console: ConsoleSite | undefined;
+  /** What is served beside the calls: MCP, the URLs of procedures, the console. */
+  readonly routes: (serves: Serves) => readonly Route[];
+  /** The OpenAPI document, or nothing while the service starts or has ended; undefined: procedures have no URLs. */
+  readonly openApi: (() => Promise<Document> | undefined) | undefined;
   readonly serves: Serves;
   /** Asked about each call, and about GET on `path`; undefined: everybody may call. */
   readonly authenticate: Authenticator<AuthRequest> | undefined;
@@ -66,116 +64,4 @@ export function startupNotes(options: HttpOptions): string[] {
     `cors origin is '*': any web page open in a browser on this machine may call ${options.host}; ` +
       'set a list of origins to stop that',
   ];
-}
-
-/** What a server answers: everything, calls only, or only what operators ask for. */
-export type Serves = 'all' | 'calls' | 'operations';
-
-/** A request for a page of the console, or for a part of one. */
-export interface PageRequest {
-  /** What stands behind `/console/`, without the query; empty: the page itself. */
-  readonly name: string;
-  readonly acceptEncoding: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-}
-
-/** The console, as both servers see it. */
-export interface ConsoleSite {
-  /** Whether a request with this Host header is answered at all. */
-  isServed(host: string | undefined): boolean;
-  /** @param serves what the server answers on which the page is asked for: the page shows no more than that */
-  page(request: PageRequest, serves: Serves): Answer | Promise<Answer>;
-  /** The figures of the service; undefined: none are kept. */
-  readonly figures: (() => Promise<Answer>) | undefined;
-  /** Params for a procedure, which the page's editor begins with. */
-  example(query: string): Promise<Answer>;
-  /** Whether the page may have a profile taken: see {@link profile}. */
-  readonly acts: boolean;
-  /** Takes a CPU profile of this process. @param left aborts when the client has gone */
-  profile(query: string, left: AbortSignal): Promise<Answer>;
-}
-
-/** MCP, as both servers see it. */
-interface McpSite {
-  readonly path: string;
-  readonly facade: Facade;
-  /** What hosts of agents read before they sign in; undefined: they are not told. */
-  readonly metadata: ResourceMetadata | undefined;
-}
-
-/** A document that any page may read. */
-interface ResourceMetadata {
-  /** Where it is served. */
-  readonly paths: ReadonlySet<string>;
-  answer(method: string): Answer;
-}
-
-/** The headers that repeat what a message of MCP says. Repeated headers are joined with a comma. */
-export interface McpHeaders {
-  version: string | undefined;
-  method: string | undefined;
-  name: string | undefined;
-}
-
-/** The headers of a request that a facade reads. */
-export interface FacadeHead {
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  readonly mcp: McpHeaders | undefined;
-  /** Whether the header `authorization` was sent. */
-  readonly hasAuthorization: boolean;
-}
-
-/** What serves the procedures at a path of its own, by another protocol than JSON-RPC. */
-export interface Facade {
-  /** Answers one POST. @param head read here: it is used again for the next request */
-  handler(head: FacadeHead): BodyHandler;
-  /** Answers any other method. */
-  answer(method: string): Answer;
-  /**
-   * Why a request is refused for where it comes from; undefined: it is not.
-   *
-   * @param isLocal whether only this machine can reach the server
-   */
-  refusal(head: FacadeHead, isLocal: boolean): Answer | undefined;
-}
-
-/** A request below `httpPath`, as its server has read it. */
-export interface ApiRequest {
-  /** In capitals. */
-  readonly method: string;
-  /** What stands behind `httpPath` and its slash, as it was sent. */
-  readonly name: string;
-  /** Without its question mark. */
-  readonly query: string;
-  readonly host: string | undefined;
-  readonly origin: string | undefined;
-  /** Whether only this machine can reach the server. */
-  readonly isLocal: boolean;
-  readonly contentType: string | undefined;
-  readonly accept: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-  /** A body of at least a byte follows, or chunks do. */
-  readonly hasBody: boolean;
-  /** A browser goes to this URL from a page of another site: somebody has followed a link. */
-  readonly isCrossSiteVisit: boolean;
-  /** Somebody is asked who calls. */
-  readonly asksWho: boolean;
-}
-
-/** Answers one request below `httpPath`. */
-export interface ApiExchange extends BodyHandler {
-  /** What is answered before anybody is asked who calls, and before a body is read; undefined: it is a call. */
-  early(): Answer | undefined;
-}
-
-/** The procedures as plain HTTP: one URL for each. */
-export interface ProcedureUrls {
-  begin(request: ApiRequest): ApiExchange;
-  /** Whether a procedure has this URL. @param name as in {@link ApiRequest} */
-  has(name: string): boolean;
-  /** The answer to a caller that may not read the document. @param error its JSON text */
-  refusal(error: string): Answer;
-  /** The OpenAPI document; undefined while there is none: the service starts, or has ended. */
-  document(): Promise<Document> | undefined;
 }

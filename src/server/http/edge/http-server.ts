@@ -7,8 +7,7 @@ import { isLoopback } from '../../../core/base/loopback.ts';
 import { StartupError } from '../../../core/base/startup-error.ts';
 import type { Config } from '../../../core/config/config.ts';
 import type { HttpOptions } from './http-options.ts';
-
-export type Scheme = 'http' | 'https';
+import type { Scheme } from './route.ts';
 
 /** Where a server listens. */
 interface ServerAddress {

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { HttpOptions } from './http-options.ts';
+import type { Config } from '../../../core/config/config.ts';
 
 /** The headers in which proxies name the peers that they serve. A header that was sent several times is joined. */
 export interface ProxyHeaders {
@@ -47,7 +47,7 @@ export function callerHeaderOf(fairBy: string): string | undefined {
 export function createPeers({
   trustedProxies,
   socket,
-}: Pick<HttpOptions, 'trustedProxies' | 'socket'>): Peers | undefined {
+}: Pick<Config, 'trustedProxies' | 'socket'>): Peers | undefined {
   if (trustedProxies.length === 0) return undefined;
   const proxies = toBlockList(trustedProxies.filter((entry) => entry !== overSocket));
   const trustsSocket = socket !== '' && trustedProxies.includes(overSocket);

@@ -149,9 +149,17 @@ export class Checks {
     this.#farTooLarge = { ...this.#large, close: true };
   }
 
-  /** For every request: where it ends, and which host it is for, must be certain. */
-  framing(head: RequestHead): Answer | undefined {
-    return head.transferEncoding === undefined ? this.#headers(head) : encodedTransfer;
+  /**
+   * For every request: where it ends, and which host it is for, must be certain.
+   *
+   * @param hasBody whether its body is read, which alone may come in chunks
+   */
+  framing(head: RequestHead, hasBody: boolean): Answer | undefined {
+    if (head.transferEncoding !== undefined && !(hasBody && head.isChunked)) return encodedTransfer;
+    if (Number.isNaN(head.contentLength)) return badLength;
+    if (head.hosts > 1) return repeatedHost;
+    const isTooLarge = head.bytes > maxHeaderBytes || head.count > maxHeaders;
+    return isTooLarge ? headersTooLarge : undefined;
   }
 
   /** For every request except those for health and metrics. */
@@ -168,20 +176,14 @@ export class Checks {
     return undefined;
   }
 
-  /** For a call (POST on the path); includes `body` and `content`. */
-  call(head: RequestHead): Answer | undefined {
-    const sized = this.body(head);
-    if (sized !== undefined) return sized;
-    return isJsonContentType(head.contentType) ? this.content(head) : unsupportedType;
+  /** For a request whose body is read. */
+  length(head: RequestHead): Answer | undefined {
+    if (head.isChunked) return undefined;
+    return head.contentLength === -1 ? lengthRequired : this.bodyLength(head.contentLength);
   }
 
-  /** For a request whose body is read; includes `framing` and `host`. The body of a call alone may come in chunks. */
-  body(head: RequestHead): Answer | undefined {
-    const { isChunked } = head;
-    const unsound = (isChunked ? this.#headers(head) : this.framing(head)) ?? this.host(head);
-    if (unsound !== undefined) return unsound;
-    if (!isChunked && head.contentLength === -1) return lengthRequired;
-    return isChunked ? undefined : this.bodyLength(head.contentLength);
+  type({ contentType }: RequestHead): Answer | undefined {
+    return isJsonContentType(contentType) ? undefined : unsupportedType;
   }
 
   /** What the headers say of a body of any type. */
@@ -198,12 +200,5 @@ export class Checks {
   bodyLength(bytes: number): Answer | undefined {
     if (bytes <= this.#maxBodyBytes) return undefined;
     return bytes > this.#maxBodyBytes * discardFactor ? this.#farTooLarge : this.#large;
-  }
-
-  #headers(head: RequestHead): Answer | undefined {
-    if (Number.isNaN(head.contentLength)) return badLength;
-    if (head.hosts > 1) return repeatedHost;
-    const isTooLarge = head.bytes > maxHeaderBytes || head.count > maxHeaders;
-    return isTooLarge ? headersTooLarge : undefined;
   }
 }

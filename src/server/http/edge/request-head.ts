@@ -1,6 +1,6 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
+import type { Config } from '../../../core/config/config.ts';
 import { parseTimeout, type ScopeFacts } from '../../../core/dispatch/scope.ts';
-import type { HttpOptions, McpHeaders } from './http-options.ts';
 import { type Peers, type ProxyHeaders, v6Text } from './peer.ts';
 
 function digits(text: string): number {
@@ -19,6 +19,20 @@ interface UpgradeHead {
   version?: string;
   key?: string;
   protocol?: string;
+}
+
+/** The headers that repeat what a message of MCP says. Repeated headers are joined with a comma. */
+export interface McpHeaders {
+  version: string | undefined;
+  method: string | undefined;
+  name: string | undefined;
+}
+
+/** Which headers are kept beside those that every request is checked by. See `HttpOptions`. */
+interface HeadOptions extends Pick<Config, 'forwardHeaders' | 'trustedProxies'> {
+  readonly authenticate: object | undefined;
+  readonly callerHeader: string | undefined;
+  readonly showsFaults?: boolean;
 }
 
 /**
@@ -41,6 +55,7 @@ export class RequestHead {
   hosts = 0;
   origin: string | undefined;
   accept: string | undefined;
+  acceptEncoding: string | undefined;
   ifNoneMatch: string | undefined;
   /** Where a browser's request comes from, and what for (https://w3c.github.io/webappsec-fetch-metadata). */
   fetchSite: string | undefined;
@@ -78,7 +93,7 @@ export class RequestHead {
     trustedProxies,
     callerHeader,
     showsFaults = false,
-  }: HttpOptions) {
+  }: HeadOptions) {
     this.#showsFaults = showsFaults;
     this.#callerName = callerHeader;
     this.#keepsAll = authenticate !== undefined;
@@ -101,6 +116,7 @@ export class RequestHead {
     this.hosts = 0;
     this.origin = undefined;
     this.accept = undefined;
+    this.acceptEncoding = undefined;
     this.ifNoneMatch = undefined;
     this.fetchSite = undefined;
     this.fetchMode = undefined;
@@ -118,6 +134,11 @@ export class RequestHead {
     this.#proxyForwardedFor = undefined;
     this.#callerHeader = undefined;
     return this;
+  }
+
+  /** Takes a request for one without a body, unless it says that it has one. */
+  assumeNoBody(): void {
+    if (this.contentLength === -1 && this.transferEncoding === undefined) this.contentLength = 0;
   }
 
   /** Whether the chunks of the body tell its length, and nothing else does. */
@@ -205,6 +226,9 @@ export class RequestHead {
         } else if (name === 'sec-fetch-mode') {
           this.fetchMode = join(this.fetchMode, value);
         }
+        break;
+      case 15:
+        if (name === 'accept-encoding') this.acceptEncoding = join(this.acceptEncoding, value);
         break;
       case 16:
         if (name === 'content-encoding') this.contentEncoding = join(this.contentEncoding, value);

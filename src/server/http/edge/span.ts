@@ -1,6 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import type { RequestSpan, RequestTrace, RequestTracing } from '../../../core/dispatch/trace.ts';
-import type { Scheme } from './http-server.ts';
+import type { Scheme } from './route.ts';
 
 /** What the spans of all messages of one socket say. */
 export interface SocketTrace {

@@ -2,12 +2,13 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, failure, type ReplyLines } from '../edge/answer.ts';
-import type { Exchange, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { type Asked, RequestHandler, type Target, takesCalls } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
+import type { RequestLine } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
+import type { Exchange, Responder } from '../exchange.ts';
+import { Routes } from '../routes.ts';
 
 /**
  * A handler of standard requests, for frameworks whose routes take a `Request`: Next.js, Hono, SvelteKit, Astro. Its promise never
@@ -33,44 +34,31 @@ export function createFetchHandler(
   auth?: Authenticator<Request>,
 ): FetchHandler {
   const authenticate = auth === undefined ? options.authenticate : undefined;
-  const requests = new RequestHandler(
-    service,
-    { ...options, socket: '', authenticate },
-    new ReplyTurns(16),
-  );
+  const routes = new Routes(service, { ...options, socket: '', authenticate }, new ReplyTurns(16));
   return (request) =>
     new Promise((resolve) => {
       const url = new URL(request.url);
-      readHead(requests.head.reset(), request, url.host);
-      const target = targetOf(requests, url.pathname);
-      const asked: Asked = {
-        target,
+      readHead(routes.head.reset(), request, url.host);
+      const line: RequestLine = {
+        route: routes.findMounted(url.pathname) ?? routes.rpc,
         method: request.method,
         path: url.pathname,
-        name: target === 'api' ? requests.nameIn(url.pathname) : undefined,
+        routed: url.pathname,
         query: url.search.slice(1),
         scheme: url.protocol === 'https:' ? 'https' : 'http',
         // Somebody else listens, and a request does not say where.
         isLocal: false,
-        acceptEncoding: request.headers.get('accept-encoding') ?? '',
       };
       const response = new FetchResponse(request, resolve, () => inFlight.leave());
-      const { inFlight } = requests.context;
+      const { inFlight } = routes.context;
       inFlight.enter();
-      const exchange = requests.begin(response, asked);
+      const exchange = routes.begin(response, line);
       if (request.bodyUsed) {
         exchange.answer(readBefore);
         return;
       }
-      const askWho = auth && (() => auth(request, false));
-      if (request.method === 'POST' && takesCalls(target)) requests.call(exchange, asked, askWho);
-      else requests.answer(exchange, asked, askWho);
+      routes.serve(exchange, line, auth && (() => auth(request, false)));
     });
-}
-
-function targetOf(requests: RequestHandler, path: string): Target {
-  const target = requests.targetOf(path);
-  return target === 'none' || target === 'root' ? 'rpc' : target;
 }
 
 /** The body's length is what comes: the exchange counts it as it counts chunks. */

@@ -7,25 +7,22 @@ import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
 import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
-import type { Exchange, ExchangeContext, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { type Asked, RequestHandler, type Target, takesCalls } from '../edge/request-handler.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
+import { type RequestLine, readsBody } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
+import type { Exchange, ExchangeContext, Responder } from '../exchange.ts';
+import { Routes } from '../routes.ts';
 import type { IdleConnection, IdleConnections } from './idle-connections.ts';
 import {
-  fullPathOf,
   type HookedReply,
   type Mount,
   type MountedRequest,
+  mountedLine,
   mountedOptions,
-  mountedTarget,
-  nameOf,
   parsedBody,
-  queryOf,
   readHead,
-  schemeOf,
   toMount,
   unusableBody,
 } from './mount.ts';
@@ -56,57 +53,45 @@ export function createNodeHandler(
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
   const own = mountedOptions(options, auth !== undefined);
-  const requests = createRequests(service, own);
-  // Somebody else listens: the connection tells whether others than this machine can reach it.
-  const isLocal = ({ req }: Mount): boolean =>
-    isLoopback(addressText(req.socket.localAddress) ?? '');
-  return createHandler(requests, (mount) => mountedTarget(mount, requests), isLocal, auth);
+  const routes = createRoutes(service, own);
+  return createHandler(
+    routes,
+    (mount) => {
+      // Somebody else listens: the connection tells whether others than this machine can reach it.
+      const address = addressText(mount.req.socket.localAddress) ?? '';
+      return mountedLine(mount, routes, isLoopback(address));
+    },
+    auth,
+  );
 }
 
 /** node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer. */
-export function createRequests(service: Service, options: HttpOptions): RequestHandler {
-  return new RequestHandler(service, options, new ReplyTurns(16));
+export function createRoutes(service: Service, options: HttpOptions): Routes {
+  return new Routes(service, options, new ReplyTurns(16));
 }
 
 /**
- * @param isLocal whether only this machine can reach the server that a request came to
+ * @param findLine finds the route of a request
  * @param idle kept up to date with the idle connections of that server
  */
 export function createHandler(
-  requests: RequestHandler,
-  targetOf: (mount: Mount) => Target,
-  isLocal: (mount: Mount) => boolean,
+  routes: Routes,
+  findLine: (mount: Mount) => RequestLine,
   auth?: Authenticator<MountedRequest>,
   idle?: IdleConnections,
 ): NodeHandler {
-  const { head, context } = requests;
+  const { head, context } = routes;
   const key = Symbol('the connection of a socket');
 
   const handle = (mount: Mount, connection: NodeConnection): void => {
-    const { req } = mount;
     if (connection.refused) return;
-    readHead(head.reset(), req);
-    const target = targetOf(mount);
-    const method = req.method ?? '';
-    const asked: Asked = {
-      target,
-      method,
-      path: fullPathOf(req),
-      name: target === 'api' ? nameOf(mount, requests) : undefined,
-      query: queryOf(req.url),
-      scheme: schemeOf(req.socket),
-      isLocal: isLocal(mount),
-      acceptEncoding: target === 'console' ? String(req.headers['accept-encoding']) : undefined,
-    };
+    readHead(head.reset(), mount.req);
+    const line = findLine(mount);
     const response = new NodeResponse(context, connection, mount);
-    const exchange = requests.begin(response, asked);
+    const exchange = routes.begin(response, line);
     const askWho = auth && (() => auth(mount.request, exchange.facts.showsFaults));
-    if (method !== 'POST' || !takesCalls(target)) {
-      requests.answer(exchange, asked, askWho);
-      return;
-    }
-    if (mount.isRead) response.takeRead(head);
-    requests.call(exchange, asked, askWho);
+    if (mount.isRead && readsBody(line)) response.takeRead(head);
+    routes.serve(exchange, line, askWho);
   };
 
   return (request, response) => {

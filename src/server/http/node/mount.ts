@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { isPlain } from '../../../core/protocol/json-value.ts';
 import { failure } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import type { Scheme } from '../edge/http-server.ts';
-import { isConsole, type RequestHandler, type Target } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
+import type { RequestLine, Route, Scheme } from '../edge/route.ts';
+import type { Routes } from '../routes.ts';
 
 export function readHead(head: RequestHead, { rawHeaders, httpVersion }: IncomingMessage): void {
   head.isOld = httpVersion === '1.0';
@@ -73,19 +73,28 @@ export function pathOf(url: unknown): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** The full path that the client asked for, wherever the handler was mounted. */
-export function fullPathOf(req: IncomingMessage): string {
-  const { originalUrl }: Dressed = req;
-  return pathOf(originalUrl ?? req.url);
-}
-
 export function schemeOf(socket: Socket): Scheme {
   return 'encrypted' in socket ? 'https' : 'http';
 }
 
-export function queryOf(url: string | undefined): string {
+function queryOf(url: string | undefined): string {
   const query = url?.indexOf('?') ?? -1;
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');
+}
+
+/** @param path as the client asked for it, without the query */
+function lineOf(
+  { method = '', url, socket }: IncomingMessage,
+  found: { readonly route: Route; readonly routed: string; readonly path: string },
+  isLocal: boolean,
+): RequestLine {
+  return { ...found, method, query: queryOf(url), scheme: schemeOf(socket), isLocal };
+}
+
+/** A request to a server of our own. */
+export function ownLine(req: IncomingMessage, routes: Routes, isLocal: boolean): RequestLine {
+  const path = pathOf(req.url);
+  return lineOf(req, { route: routes.find(path), routed: path, path }, isLocal);
 }
 
 /**
@@ -99,30 +108,17 @@ export function mountedOptions(options: HttpOptions, asksOther: boolean): HttpOp
 }
 
 /**
- * What a mounted request asks for. This service's own paths are compared first; any other path stands for what the
- * handler was mounted at.
+ * A mounted request. Its full path is compared first: of `app.use('/api', handler)` the url is a name alone, and a procedure may be
+ * called healthz. A path that is none of this service's own stands for what the handler was mounted at.
  */
-export function mountedTarget({ req, routed }: Mount, requests: RequestHandler): Target {
-  const dressed: Dressed = req;
-  const asked = toMountTarget(requests.targetOf(pathOf(dressed.originalUrl)));
-  // Of `app.use('/api', handler)` the url is a name alone, and a procedure may be called healthz. Below the metadata it is a path.
-  if (asked === 'api' || asked === 'openapi' || asked === 'metadata') return asked;
-  const own = toMountTarget(requests.targetOf(pathOf(req.url)));
-  if (own !== 'none') return own;
-  // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.
-  if (routed && asked !== 'mcp' && !isConsole(asked)) return 'rpc';
-  return asked;
-}
-
-/** The name in the URL of a procedure, wherever the handler was mounted. */
-export function nameOf({ req }: Mount, requests: RequestHandler): string | undefined {
+export function mountedLine(mount: Mount, routes: Routes, isLocal: boolean): RequestLine {
+  const { req } = mount;
   const { originalUrl }: Dressed = req;
-  return requests.nameIn(pathOf(originalUrl)) ?? requests.nameIn(pathOf(req.url));
-}
-
-/** `/` is the page of whoever mounts the handler. */
-function toMountTarget(target: Target): Target {
-  return target === 'root' ? 'none' : target;
+  const below = pathOf(req.url);
+  const path = originalUrl === undefined ? below : pathOf(originalUrl);
+  const full = routes.findMounted(path);
+  const route = full ?? routes.findMounted(below) ?? (mount.routed ? routes.rpc : routes.nothing);
+  return lineOf(req, { route, routed: full === undefined ? below : path, path }, isLocal);
 }
 
 /** Answers a call whose body was read before this handler got it, and was not kept. */

@@ -11,16 +11,16 @@ import {
   codeOf,
   ListeningServer,
   listenError,
-  type Scheme,
   SocketFile,
   socketError,
 } from '../edge/http-server.ts';
 import { maxHeaderBytes } from '../edge/request-checks.ts';
 import { addressText } from '../edge/request-head.ts';
+import type { Scheme } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { createHandler, createRequests } from './handler.ts';
+import { createHandler, createRoutes } from './handler.ts';
 import { IdleConnections } from './idle-connections.ts';
-import { pathOf } from './mount.ts';
+import { ownLine } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 
 const serverOptions = {
@@ -68,12 +68,11 @@ class NodeServer extends ListeningServer {
   ) {
     super(scheme, options);
     this.#options = options;
-    const requests = createRequests(service, options);
+    const routes = createRoutes(service, options);
     const idle = new IdleConnections();
     const handler = createHandler(
-      requests,
-      ({ req }) => requests.targetOf(pathOf(req.url)),
-      () => this.isLocal,
+      routes,
+      ({ req }) => ownLine(req, routes, this.isLocal),
       undefined,
       idle,
     );
@@ -89,7 +88,7 @@ class NodeServer extends ListeningServer {
       ),
       maxHeaderSize: 2 * maxHeaderBytes,
     };
-    this.#upgrades = new NodeUpgrades(requests, undefined, (socket) => idle.deleteSocket(socket));
+    this.#upgrades = new NodeUpgrades(routes, undefined, (socket) => idle.deleteSocket(socket));
     const takesUpgrades = options.serves !== 'operations';
     // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
     const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};

@@ -6,14 +6,15 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, type ReplyLines, rejection } from '../edge/answer.ts';
-import type { Exchange, InFlight, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import type { Asked, RequestHandler } from '../edge/request-handler.ts';
+import type { RequestLine } from '../edge/route.ts';
 import type { EventOutlet } from '../event-stream/event-stream.ts';
+import type { Exchange, InFlight, Responder } from '../exchange.ts';
+import type { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
-import { createRequests } from './handler.ts';
+import { createRoutes } from './handler.ts';
 import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
 
 /** A listener for the event `upgrade` of an http or https server. */
@@ -36,12 +37,12 @@ export function createUpgrades(
   auth?: Authenticator<MountedRequest>,
 ): NodeUpgrades {
   const own = mountedOptions(options, auth !== undefined);
-  return new NodeUpgrades(createRequests(service, own), auth);
+  return new NodeUpgrades(createRoutes(service, own), auth);
 }
 
 /** Takes the upgrades of one server to WebSockets at `options.path`. */
 export class NodeUpgrades {
-  readonly #requests: RequestHandler;
+  readonly #routes: Routes;
   readonly #auth: Authenticator<MountedRequest> | undefined;
   readonly #onTaken: (socket: Socket) => void;
   readonly #upgrades: Upgrades;
@@ -51,19 +52,19 @@ export class NodeUpgrades {
 
   /** @param onTaken called with each socket that carries no further requests */
   constructor(
-    requests: RequestHandler,
+    routes: Routes,
     auth?: Authenticator<MountedRequest>,
     onTaken: (socket: Socket) => void = () => {},
   ) {
-    this.#requests = requests;
+    this.#routes = routes;
     this.#auth = auth;
     this.#onTaken = onTaken;
-    this.#upgrades = new Upgrades(requests, auth === undefined);
+    this.#upgrades = new Upgrades(routes, auth === undefined);
   }
 
   readonly handle: UpgradeHandler = (req, stream, first) => {
     const { socket } = req;
-    const isHere = pathOf(req.url) === this.#requests.context.options.path;
+    const isHere = pathOf(req.url) === this.#routes.context.options.path;
     // An upgrade at another path, to whatever protocol, may be meant for another listener.
     if (!isHere && hasOtherListeners(socket, this.handle)) return;
     if (!this.#known.has(socket)) {
@@ -81,7 +82,7 @@ export class NodeUpgrades {
 
   /** Whether a request asks for a WebSocket, at whatever path. Others that ask for an upgrade are ordinary requests. */
   readonly asks = (req: IncomingMessage): boolean => {
-    const { head } = this.#requests;
+    const { head } = this.#routes;
     readHead(head.reset(), req);
     const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
     return isSocket && this.#upgrades.asks(head);
@@ -106,15 +107,16 @@ export class NodeUpgrades {
     const { inFlight, options } = this.#upgrades.context;
     const { path, maxBodyBytes } = options;
     const response = new UpgradeResponse(inFlight, socket);
-    const asked: Asked = {
-      target: isHere ? 'rpc' : 'none',
+    const line: RequestLine = {
+      route: isHere ? this.#routes.rpc : this.#routes.nothing,
       method: 'GET',
       path,
+      routed: path,
       query: '',
       scheme: schemeOf(socket),
       isLocal: false,
     };
-    const exchange = this.#requests.begin(response, asked);
+    const exchange = this.#routes.begin(response, line);
     if (!isHere) {
       exchange.answer(rejection(404, `WebSockets are taken at ${path}`));
       return;

@@ -3,9 +3,9 @@ import { Vacancy } from '../../../core/base/timer.ts';
 import type { ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { transferTimeoutMs } from '../edge/answer.ts';
-import type { InFlight } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { SocketTrace } from '../edge/span.ts';
+import type { InFlight } from '../exchange.ts';
 
 /** One WebSocket, as the server underneath speaks it. Shared logic sees no more of it than this. */
 export interface SocketWire {

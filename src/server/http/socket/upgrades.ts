@@ -1,8 +1,8 @@
 import { type Answer, rejection } from '../edge/answer.ts';
-import type { Exchange } from '../edge/exchange.ts';
 import { isForeign } from '../edge/request-checks.ts';
-import { type AskWho, admitted, type RequestHandler } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
+import type { Exchange } from '../exchange.ts';
+import { type AskWho, admitted, type Routes } from '../routes.ts';
 import { type SocketContext, type SocketFacts, Sockets } from './sockets.ts';
 
 const withBody = rejection(400, 'a request for a WebSocket has no body', { close: true });
@@ -16,7 +16,7 @@ const stopping = rejection(503, 'the service is stopping, try again');
 /** Upgrades requests to WebSockets (RFC 6455, 4.2), on either server. */
 export class Upgrades {
   readonly context: SocketContext;
-  readonly #requests: RequestHandler;
+  readonly #routes: Routes;
   readonly #takesForeign: boolean;
   /** The origins whose pages may open WebSockets; undefined: those of any origin. */
   readonly #origins: ReadonlySet<string> | undefined;
@@ -25,10 +25,10 @@ export class Upgrades {
    * @param takesForeign whether `corsOrigin: '*'` lets pages of other origins in. Not if code of a framework says who
    *   calls: a session may hang on any header, so none can be withheld.
    */
-  constructor(requests: RequestHandler, takesForeign: boolean) {
-    const { service, options, inFlight } = requests.context;
+  constructor(routes: Routes, takesForeign: boolean) {
+    const { service, options, inFlight } = routes.context;
     this.context = { service, options, inFlight, sockets: new Sockets(service, options) };
-    this.#requests = requests;
+    this.#routes = routes;
     this.#takesForeign = takesForeign;
     const { corsOrigin } = options;
     this.#origins = corsOrigin === '*' ? undefined : new Set(corsOrigin);
@@ -57,7 +57,7 @@ export class Upgrades {
     askWho: AskWho | undefined,
     open: (facts: SocketFacts) => void,
   ): void {
-    const { head } = this.#requests;
+    const { head } = this.#routes;
     const refused = this.#refusal(head);
     if (refused !== undefined) {
       exchange.answer(refused);
@@ -69,7 +69,7 @@ export class Upgrades {
     const { remoteAddress, callerHeader, showsFaults } = exchange.facts;
     const { service, options, inFlight } = this.context;
     const { path } = options;
-    const verdict = this.#requests.ask(exchange, 'GET', path, askWho);
+    const verdict = this.#routes.ask(exchange, { method: 'GET', path }, askWho);
     // The service may begin to end while somebody asks who calls.
     const late = () => (inFlight.draining ? stopping : undefined);
     exchange.upgrade(
@@ -91,8 +91,8 @@ export class Upgrades {
   }
 
   #refusal(head: RequestHead): Answer | undefined {
-    const { checks } = this.#requests.context;
-    const unsound = checks.framing(head) ?? checks.host(head);
+    const { checks } = this.#routes.context;
+    const unsound = checks.framing(head, false) ?? checks.host(head);
     if (unsound !== undefined) return unsound;
     if (head.contentLength > 0) return withBody;
     const badTimeout = checks.timeout(head);

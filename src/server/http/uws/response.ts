@@ -4,13 +4,13 @@ import { clockMs } from '../../../core/base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
-import type { Exchange, ExchangeContext, InFlight, Responder } from '../edge/exchange.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
   type EventOutlet,
   type EventStream,
   keepAliveComment,
 } from '../event-stream/event-stream.ts';
+import type { Exchange, ExchangeContext, InFlight, Responder } from '../exchange.ts';
 import { nativeText } from './load.ts';
 
 /**

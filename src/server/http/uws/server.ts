@@ -9,7 +9,6 @@ import type {
 } from 'uWebSockets.js';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { CountedConnections } from '../edge/connection-share.ts';
-import type { Exchange } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import {
   givePort,
@@ -20,9 +19,11 @@ import {
   socketError,
 } from '../edge/http-server.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { type Asked, RequestHandler } from '../edge/request-handler.ts';
 import { addressText } from '../edge/request-head.ts';
+import type { RequestLine, Route } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import type { Exchange } from '../exchange.ts';
+import { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
@@ -50,7 +51,7 @@ export class UwsServer extends ListeningServer {
   readonly #app: TemplatedApp;
   readonly #options: HttpOptions;
   readonly #replies: UwsReplies;
-  readonly #requests: RequestHandler;
+  readonly #routes: Routes;
   readonly #upgrades: Upgrades;
   /** Has just passed its request on to the handler of all routes. */
   #wantsCloser: UwsResponse | undefined;
@@ -59,24 +60,22 @@ export class UwsServer extends ListeningServer {
 
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     super(tls === undefined ? 'http' : 'https', options);
-    const { path, mcp, api, serves, maxConnections } = options;
+    const { serves, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
     // Without a limit of replies: a reply cannot be corked in the handler of another request.
     const turns = new ReplyTurns(Number.POSITIVE_INFINITY, () => this.connections);
-    this.#requests = new RequestHandler(service, options, turns);
-    this.#replies = new UwsReplies(this.#requests.context);
-    this.#upgrades = new Upgrades(this.#requests, true);
+    this.#routes = new Routes(service, options, turns);
+    this.#replies = new UwsReplies(this.#routes.context);
+    this.#upgrades = new Upgrades(this.#routes, true);
     this.#shares = new CountedConnections(maxConnections, () => this.address.port);
     const app =
       tls === undefined
         ? uws.App()
         : uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
     this.#app = app.filter((res, change) => this.#connection(res, Number(change)));
+    for (const route of this.#routes.calls) this.#takeCalls(route);
     if (serves !== 'operations') {
-      this.#takeCalls('rpc', path);
-      if (mcp !== undefined) this.#takeCalls('mcp', mcp.path);
-      if (api !== undefined) app.post(`${api.path}/*`, (res, req) => this.#call(res, req, 'api'));
       takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
     }
     app.any('/*', (res, req) => this.#other(res, req));
@@ -112,7 +111,7 @@ export class UwsServer extends ListeningServer {
   }
 
   protected override async drain(): Promise<void> {
-    const { inFlight, options } = this.#requests.context;
+    const { inFlight, options } = this.#routes.context;
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     const answered = inFlight.drain(options.shutdownGraceMs);
     this.#upgrades.context.sockets.drain();
@@ -131,23 +130,29 @@ export class UwsServer extends ListeningServer {
     res.close();
   }
 
-  #takeCalls(target: 'rpc' | 'mcp', path: string): void {
-    const { scheme, isLocal } = this;
-    const asked: Asked = { target, method: 'POST', path, query: '', scheme, isLocal };
-    this.#app.post(path, (res, req) => this.#call(res, req, asked));
+  #takeCalls(route: Route): void {
+    const { path } = route;
+    // Each question to `req` costs a crossing into C++: of one path, all is known.
+    const known = path.endsWith('/*') ? undefined : this.#line(route, 'POST', path, '');
+    this.#app.post(path, (res, req) => this.#call(res, req, route, known));
   }
 
-  /** @param known of a path that is one route; `api`: the path is below `httpPath` */
-  #call(res: HttpResponse, req: HttpRequest, known: Asked | 'api'): void {
+  #line(route: Route, method: string, path: string, query: string): RequestLine {
+    const { scheme, isLocal } = this;
+    return { route, method, path, routed: path, query, scheme, isLocal };
+  }
+
+  /** @param known undefined: the path is below the route's own */
+  #call(res: HttpResponse, req: HttpRequest, route: Route, known: RequestLine | undefined): void {
     const response = new UwsResponse(this.#replies, res);
-    const { head } = this.#requests;
+    const { head } = this.#routes;
     req.forEach(head.reset().add);
     const { isChunked } = head;
     // Behind chunks nothing is certain.
     response.isLast = isChunked;
-    const asked = known === 'api' ? this.#askedUrl(req) : known;
-    const exchange = this.#requests.begin(response, asked);
-    if (!this.#requests.call(exchange, asked) || !isChunked) return;
+    const line = known ?? this.#line(route, 'POST', req.getUrl(), req.getQuery() ?? '');
+    const exchange = this.#routes.begin(response, line);
+    if (!this.#routes.serve(exchange, line) || !isChunked) return;
     // The next handler, which is that of all routes, is called at once, with another object for the same response.
     this.#wantsCloser = response;
     req.setYield(true);
@@ -165,43 +170,15 @@ export class UwsServer extends ListeningServer {
       return;
     }
     const response = new UwsResponse(this.#replies, res);
-    const requests = this.#requests;
-    const { head } = requests;
-    req.forEach(head.reset().add);
-    const asked = this.#askedBy(req);
-    const exchange = requests.begin(response, asked);
-    const isUpgrade = asked.target === 'rpc' && asked.method === 'GET';
-    if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
-    else requests.answer(exchange, asked);
-  }
-
-  /** Of a POST to the URL of a procedure. Each question to `req` costs a crossing into C++. */
-  #askedUrl(req: HttpRequest): Asked {
+    const routes = this.#routes;
+    req.forEach(routes.head.reset().add);
     const path = req.getUrl();
-    return {
-      target: 'api',
-      method: 'POST',
-      path,
-      name: this.#requests.nameIn(path),
-      query: req.getQuery() ?? '',
-      scheme: this.scheme,
-      isLocal: this.isLocal,
-    };
-  }
-
-  #askedBy(req: HttpRequest): Asked {
-    const path = req.getUrl();
-    const target = this.#requests.targetOf(path);
-    return {
-      target,
-      method: req.getCaseSensitiveMethod(),
-      path,
-      name: target === 'api' ? this.#requests.nameIn(path) : undefined,
-      query: req.getQuery() ?? '',
-      scheme: this.scheme,
-      isLocal: this.isLocal,
-      acceptEncoding: target === 'console' ? req.getHeader('accept-encoding') : undefined,
-    };
+    const route = routes.find(path);
+    const line = this.#line(route, req.getCaseSensitiveMethod(), path, req.getQuery() ?? '');
+    const exchange = routes.begin(response, line);
+    const isUpgrade = route === routes.rpc && line.method === 'GET';
+    if (isUpgrade && this.#upgrades.asks(routes.head)) this.#upgrade(exchange, response, socket);
+    else routes.serve(exchange, line);
   }
 
   /** @param socket undefined: the request has no key, and is refused for that */
@@ -211,7 +188,7 @@ export class UwsServer extends ListeningServer {
     socket: us_socket_context_t | undefined,
   ): void {
     const { res } = response;
-    const { upgrade } = this.#requests.head;
+    const { upgrade } = this.#routes.head;
     const key = upgrade?.key ?? '';
     const protocol = subprotocolOf(upgrade?.protocol);
     this.#upgrades.upgrade(exchange, undefined, (facts) => {

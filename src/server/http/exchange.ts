@@ -1,15 +1,9 @@
-import { clockMs } from '../../../core/base/clock.ts';
-import { startTimer } from '../../../core/base/timer.ts';
-import { type BodyMemory, GrowingBody, RequestBody } from '../../../core/dispatch/body-memory.ts';
-import { RequestScope } from '../../../core/dispatch/scope.ts';
-import type { Service } from '../../../core/dispatch/service.ts';
-import type { ReplySink } from '../../../core/protocol/reply.ts';
-import {
-  type EventOutlet,
-  EventStream,
-  type EventStreamOptions,
-  eventStreamLines,
-} from '../event-stream/event-stream.ts';
+import { clockMs } from '../../core/base/clock.ts';
+import { startTimer } from '../../core/base/timer.ts';
+import { type BodyMemory, GrowingBody, RequestBody } from '../../core/dispatch/body-memory.ts';
+import { RequestScope } from '../../core/dispatch/scope.ts';
+import type { Service } from '../../core/dispatch/service.ts';
+import type { ReplySink } from '../../core/protocol/reply.ts';
 import {
   type Answer,
   type BodyAnswer,
@@ -23,13 +17,19 @@ import {
   rateLimitLines,
   serviceFailed,
   transferTimeoutMs,
-} from './answer.ts';
-import type { HttpOptions } from './http-options.ts';
-import type { Peers } from './peer.ts';
-import type { ReplyTurns } from './reply-turns.ts';
-import type { Checks } from './request-checks.ts';
-import { RequestFacts, type RequestHead } from './request-head.ts';
-import type { HttpSpan } from './span.ts';
+} from './edge/answer.ts';
+import type { HttpOptions } from './edge/http-options.ts';
+import type { Peers } from './edge/peer.ts';
+import type { ReplyTurns } from './edge/reply-turns.ts';
+import type { Checks } from './edge/request-checks.ts';
+import { RequestFacts, type RequestHead } from './edge/request-head.ts';
+import type { HttpSpan } from './edge/span.ts';
+import {
+  type EventOutlet,
+  EventStream,
+  type EventStreamOptions,
+  eventStreamLines,
+} from './event-stream/event-stream.ts';
 
 /** What all requests of one server share. */
 export interface ExchangeContext {

@@ -59,7 +59,7 @@ function pathOf(given: string): string {
 }
 
 /**
- * The files that a generation was loaded from, those among them that a handler loads later. Tells whether they have changed
+ * The files that a deployment was loaded from, those among them that a handler loads later. Tells whether they have changed
  * since. A check costs a stat of each file; the content is read again only if the stat differs.
  */
 export class SourceFiles {
@@ -129,7 +129,11 @@ export class SourceFiles {
   watch(): () => string | undefined {
     const changed = this.changed();
     if (changed !== undefined) return () => changed;
-    return watchStamps(new Map(this.#stamps));
+    const before = new Map(this.#stamps);
+    return () => {
+      for (const [path, stamp] of before) if (stampAt(path) !== stamp) return path;
+      return undefined;
+    };
   }
 
   /**
@@ -176,16 +180,10 @@ export class SourceFiles {
   }
 }
 
-/** The returned function names a file that was written, created or removed since; undefined: there is none. */
-export function watchFiles(paths: Iterable<string>): () => string | undefined {
-  return watchStamps(new Map(Array.from(paths, (path) => [path, stampAt(path)])));
-}
-
-function watchStamps(before: ReadonlyMap<string, string>): () => string | undefined {
-  return () => {
-    for (const [path, stamp] of before) if (stampAt(path) !== stamp) return path;
-    return undefined;
-  };
+/** The returned function tells whether the file was written, created or removed since. */
+export function watchFile(path: string): () => boolean {
+  const before = stampAt(path);
+  return () => stampAt(path) !== before;
 }
 
 const missing = 'none';

@@ -7,8 +7,8 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { keepBody } from '../protocol/body.ts';
 import type { Outcome, Reply, ReplySink } from '../protocol/reply.ts';
 import type { ServiceContext } from './context.ts';
-import type { Generation } from './generation.ts';
-import type { Generations } from './generations.ts';
+import type { Deployment } from './deployment.ts';
+import type { Deployments } from './deployments.ts';
 
 /** One JSON-RPC request or batch. It runs, or is refused as a whole. Its reply passes here, and ends what counts it. */
 export class ServiceRequest implements ReplySink {
@@ -17,7 +17,7 @@ export class ServiceRequest implements ReplySink {
   body: string | Uint8Array | undefined;
   readonly payload: unknown;
   /** Who counts the request until its reply. */
-  generation: Generation | undefined;
+  deployment: Deployment | undefined;
   limiter: CallerLimiter | undefined;
   isAnswered = false;
   readonly #sink: ReplySink;
@@ -36,7 +36,7 @@ export class ServiceRequest implements ReplySink {
 
   onReply(reply: Reply): void {
     this.isAnswered = true;
-    this.generation?.leave();
+    this.deployment?.leave();
     this.scope.leaveFlight();
     this.limiter?.leave(this.scope);
     this.#sink.onReply(reply);
@@ -54,12 +54,12 @@ export class ServiceRequest implements ReplySink {
  */
 export class Admission {
   readonly #context: ServiceContext;
-  readonly #generations: Generations;
+  readonly #deployments: Deployments;
   readonly #kernel: Kernel;
 
-  constructor(context: ServiceContext, generations: Generations, kernel: Kernel) {
+  constructor(context: ServiceContext, deployments: Deployments, kernel: Kernel) {
     this.#context = context;
-    this.#generations = generations;
+    this.#deployments = deployments;
     this.#kernel = kernel;
   }
 
@@ -112,25 +112,25 @@ export class Admission {
     request.keep();
     // A request that waits for its verdict counts as in flight.
     scope.enterFlight(inFlight);
-    const generation = this.#generations.current;
-    generation?.enter();
+    const deployment = this.#deployments.current;
+    deployment?.enter();
     void refusal.then((value) => {
       // The caller that is known now may be another one than the caller that has signed in.
       scope.leaveFlight();
       settle(value);
       // The handling has counted the request by now: no gap between the two.
-      generation?.leave();
+      deployment?.leave();
     });
   }
 
   #run(request: ServiceRequest): void {
-    const generation = this.#generations.current;
+    const deployment = this.#deployments.current;
     const { scope, body, payload } = request;
     if (body === undefined) this.#kernel.handlePayload(payload, scope, request);
     else this.#kernel.handle(body, scope, request);
-    if (request.isAnswered || generation === undefined) return;
-    request.generation = generation;
-    generation.enter();
+    if (request.isAnswered || deployment === undefined) return;
+    request.deployment = deployment;
+    deployment.enter();
     scope.enterFlight(this.#context.inFlight);
   }
 

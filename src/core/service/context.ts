@@ -81,7 +81,7 @@ export interface DispatcherStats {
   readonly blocked: Readonly<Record<string, BlockedFigures>>;
 }
 
-/** What lives as long as a dispatcher, and what all generations of its modules share. */
+/** What lives as long as a dispatcher, and what all deployments of its modules share. */
 export type ServiceContext = ReturnType<typeof createContext>;
 
 /** Options that are not in the table. */

@@ -41,7 +41,7 @@ import {
   type DispatchOptions,
   type ServiceContext,
 } from './context.ts';
-import { Generations } from './generations.ts';
+import { Deployments } from './deployments.ts';
 import { type HeapFile, type HeapOrder, HeapSnapshots } from './heap-snapshots.ts';
 import { createFetch, type LocalFetch, readStream, runScope } from './local.ts';
 import { watchRuns } from './main-thread-blockers.ts';
@@ -80,7 +80,7 @@ export class Dispatcher implements Service {
   /** The other processes that share a NATS; undefined: there are none. */
   readonly cluster: Cluster | undefined;
   readonly #context: ServiceContext;
-  readonly #generations: Generations;
+  readonly #deployments: Deployments;
   readonly #admission: Admission;
   readonly #metrics: Metrics | undefined;
   readonly #heaps: HeapSnapshots;
@@ -108,12 +108,12 @@ export class Dispatcher implements Service {
     this.bodyMemory = context.bodies;
     this.replyMemory = context.replies;
     this.cluster = context.cluster;
-    this.#generations = new Generations(source, context);
-    this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
+    this.#deployments = new Deployments(source, context);
+    this.#metrics = config.metrics ? new Metrics(context, this.#deployments) : undefined;
     this.tracing = config.tracing ? Tracing.load() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
     const kernel = new Kernel(config, () => this.#routing(), context.turns, observation, onBatch);
-    this.#admission = new Admission(context, this.#generations, kernel);
+    this.#admission = new Admission(context, this.#deployments, kernel);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
       config.forwardHeaders,
@@ -132,7 +132,7 @@ export class Dispatcher implements Service {
    * `ready()` fills it and its `reloadModule` reloads the service.
    */
   get router(): AnyRouter {
-    return this.#generations.router;
+    return this.#deployments.router;
   }
 
   /**
@@ -213,9 +213,9 @@ export class Dispatcher implements Service {
 
   /** For transports: see {@link Service}. */
   introspect(format: DocumentFormat): Promise<Document> | undefined {
-    const generation = this.#generations.current;
-    if (generation === undefined) return undefined;
-    const router = generation.served;
+    const deployment = this.#deployments.current;
+    if (deployment === undefined) return undefined;
+    const router = deployment.served;
     const version = versionOf(router);
     let cached = this.#documents.get(format);
     if (cached?.router !== router || cached.version !== version) {
@@ -228,8 +228,8 @@ export class Dispatcher implements Service {
   /** For transports: see {@link Service}. */
   served(): ServedProcedures | undefined | Promise<ServedProcedures | undefined> {
     if (!this.#isBeforeStart) {
-      const generation = this.#generations.current;
-      return generation && { table: generation.table, version: versionOf(generation.served) };
+      const deployment = this.#deployments.current;
+      return deployment && { table: deployment.table, version: versionOf(deployment.served) };
     }
     return this.ready().then(
       () => this.served(),
@@ -243,32 +243,32 @@ export class Dispatcher implements Service {
    * @throws Error before `ready()` and after `close()`
    */
   placementOf(name: string): PlacementDecision | undefined {
-    const generation = this.#generations.current;
-    if (generation === undefined) {
+    const deployment = this.#deployments.current;
+    if (deployment === undefined) {
       const why = this.#isBeforeStart ? 'await ready() first' : 'it is closed';
       throw new Error(`the dispatcher is not running: ${why}`);
     }
-    const procedure = generation.table.get(name);
-    return procedure && generation.placementOf(procedure);
+    const procedure = deployment.table.get(name);
+    return procedure && deployment.placementOf(procedure);
   }
 
   stats(): DispatcherStats {
     const { bodies, replies, blockers } = this.#context;
-    const generation = this.#generations.current;
+    const deployment = this.#deployments.current;
     const placement: Record<string, PlacementDecision> = Object.create(null);
-    if (generation !== undefined) {
-      for (const procedure of generation.table.values()) {
-        placement[procedure.name] = generation.placementOf(procedure);
+    if (deployment !== undefined) {
+      for (const procedure of deployment.table.values()) {
+        placement[procedure.name] = deployment.placementOf(procedure);
       }
     }
     const groups: Record<string, PoolStats> = Object.create(null);
-    for (const [group, pool] of generation?.pools ?? []) {
+    for (const [group, pool] of deployment?.pools ?? []) {
       if (group !== undefined) groups[group] = pool.stats();
     }
     return {
       state: this.state,
-      inFlight: this.#generations.inFlight,
-      pool: generation?.pools.get(undefined)?.stats(),
+      inFlight: this.#deployments.inFlight,
+      pool: deployment?.pools.get(undefined)?.stats(),
       groups,
       bodies: bodies.stats(),
       replies: replies.stats(),
@@ -281,7 +281,7 @@ export class Dispatcher implements Service {
   /** What a profile of this process covers, beside its main thread. */
   get profiled(): ProfiledThreads {
     return {
-      workers: this.#generations.all.flatMap(({ pools }) =>
+      workers: this.#deployments.all.flatMap(({ pools }) =>
         Array.from(pools, ([group, { workers }]) =>
           workers.all.map(({ threadId }) => ({ threadId, group })),
         ).flat(),
@@ -297,7 +297,7 @@ export class Dispatcher implements Service {
    */
   async stacks(): Promise<WorkerStack[]> {
     const now = clockMs();
-    const workers = this.#generations.all.flatMap(({ pools }) =>
+    const workers = this.#deployments.all.flatMap(({ pools }) =>
       [...pools].flatMap(([group, pool]) =>
         pool.workers.all.map((worker) => ({ worker, group, running: worker.runningAt(now) })),
       ),
@@ -319,7 +319,7 @@ export class Dispatcher implements Service {
    * @returns how many workers they are
    */
   recycle(): number {
-    const pools = [...(this.#generations.current?.pools.values() ?? [])];
+    const pools = [...(this.#deployments.current?.pools.values() ?? [])];
     return pools.reduce((sum, pool) => sum + pool.recycle(), 0);
   }
 
@@ -330,7 +330,7 @@ export class Dispatcher implements Service {
    * @throws Error (rejects) with one line: without `heapDir`, for a worker that is not there, or where the memory does not suffice
    */
   heapSnapshot(order: HeapOrder = {}): Promise<HeapFile> {
-    return this.#heaps.write(this.#generations.current?.pools ?? new Map(), order);
+    return this.#heaps.write(this.#deployments.current?.pools ?? new Map(), order);
   }
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */
@@ -349,7 +349,7 @@ export class Dispatcher implements Service {
 
   /** The files that the served modules were loaded from: the modules themselves and what they import. */
   get files(): readonly string[] {
-    return [...(this.#generations.current?.sources?.files.keys() ?? [])];
+    return [...(this.#deployments.current?.sources?.files.keys() ?? [])];
   }
 
   /**
@@ -360,7 +360,7 @@ export class Dispatcher implements Service {
    * @throws StartupError; the old modules then go on serving
    */
   reload(): Promise<boolean> {
-    return this.#generations.reload();
+    return this.#deployments.reload();
   }
 
   /** Tells whether `reload` will be called soon: until then it is no fault that files differ from what was loaded. */
@@ -403,7 +403,7 @@ export class Dispatcher implements Service {
    */
   endStreams(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
     assertGrace('endStreams', graceMs);
-    return this.#generations.endStreams(graceMs);
+    return this.#deployments.endStreams(graceMs);
   }
 
   /**
@@ -430,7 +430,7 @@ export class Dispatcher implements Service {
    * @throws Error before the start has ended well
    */
   #routing(): Routing {
-    const routing = this.#generations.current ?? this.#ended;
+    const routing = this.#deployments.current ?? this.#ended;
     if (routing === undefined) throw new Error('a call came before the start');
     return routing;
   }
@@ -446,7 +446,7 @@ export class Dispatcher implements Service {
       await this.cluster.connect();
       this.#assertOpen();
     }
-    await this.#generations.start();
+    await this.#deployments.start();
     this.#isReady = true;
   }
 
@@ -456,17 +456,17 @@ export class Dispatcher implements Service {
 
   async #close(graceMs: number): Promise<void> {
     const until = clockMs() + graceMs;
-    const generations = this.#generations;
+    const deployments = this.#deployments;
     const { config, deadlines, observation, bodies, watch, blockers } = this.#context;
-    const loaded = generations.current;
+    const loaded = deployments.current;
     this.#isDraining = true;
     if (loaded !== undefined) {
-      await Promise.all([generations.idle(graceMs), generations.endStreams(graceMs)]);
+      await Promise.all([deployments.idle(graceMs), deployments.endStreams(graceMs)]);
       const share = new Share<RequestScope>(config.maxStreams, oneCaller);
       const streams = new OpenStreams(config, deadlines, share, observation);
       this.#ended = closedRouting(loaded.table, streams, observation);
     }
-    const ended = generations.close(Math.max(0, until - clockMs()));
+    const ended = deployments.close(Math.max(0, until - clockMs()));
     deadlines.close();
     const left = this.cluster?.close(Math.max(0, until - clockMs()));
     try {

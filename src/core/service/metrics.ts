@@ -30,7 +30,7 @@ import {
   type WorkerFigures,
 } from '../observe/snapshot.ts';
 import type { ServiceContext } from './context.ts';
-import type { Generations } from './generations.ts';
+import type { Deployments } from './deployments.ts';
 
 /** How long one rendered text serves all who ask: any number of scrapers cost one rendering a second. */
 const keptMs = 1000;
@@ -41,7 +41,7 @@ const perTurn = 50;
 /** The figures of a service: kept as plain numbers, and rendered when somebody asks. */
 export class Metrics {
   readonly #context: ServiceContext;
-  readonly #generations: Generations;
+  readonly #deployments: Deployments;
   readonly #gauges = new ProcessGauges();
   #bytes: Promise<Buffer> | undefined;
   #forgetting: NodeJS.Timeout | undefined;
@@ -52,9 +52,9 @@ export class Metrics {
   /** Gives the figures of all processes of the service; undefined if this process is alone. */
   collect: (() => Promise<readonly MetricsSnapshot[]>) | undefined;
 
-  constructor(context: ServiceContext, generations: Generations) {
+  constructor(context: ServiceContext, deployments: Deployments) {
     this.#context = context;
-    this.#generations = generations;
+    this.#deployments = deployments;
   }
 
   /** Starts the sampling of figures that must be sampled, such as the delay of the event loop. */
@@ -65,7 +65,7 @@ export class Metrics {
   snapshot(): MetricsSnapshot {
     const calls = this.#context.observation.counters?.totals() ?? [];
     const called = new Set(calls.map(({ procedure }) => procedure));
-    const { current } = this.#generations;
+    const { current } = this.#deployments;
     const places = [...called].flatMap((procedure) => {
       const known = current?.table.get(procedure);
       if (current === undefined || known === undefined) return [];
@@ -144,9 +144,9 @@ export class Metrics {
     };
   }
 
-  /** Of all generations: an older one that finishes its calls has workers too. */
+  /** Of all deployments: an older one that finishes its calls has workers too. */
   #workers(): WorkerFigures[] {
-    const pools = this.#generations.all.flatMap((generation) => [...generation.pools]);
+    const pools = this.#deployments.all.flatMap((deployment) => [...deployment.pools]);
     const now = clockMs();
     return pools.flatMap(([name, pool]) => {
       const { active, express } = pool.workers;
@@ -178,16 +178,16 @@ export class Metrics {
   }
 
   #openStreams(): readonly { readonly values: number }[] {
-    const here = this.#generations.all.flatMap(({ streams }) => [...streams]);
+    const here = this.#deployments.all.flatMap(({ streams }) => [...streams]);
     return [...here, ...(this.#context.cluster?.streams ?? [])];
   }
 
   #gaugesNow(connections: ConnectionFigures | undefined): Gauges {
     const { bodies, replies, orphans, cluster } = this.#context;
-    const here = this.#generations.all.flatMap(({ executors }) => executors);
+    const here = this.#deployments.all.flatMap(({ executors }) => executors);
     const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
     return {
-      requestsInFlight: this.#generations.inFlight,
+      requestsInFlight: this.#deployments.inFlight,
       openStreams: this.#openStreams().length,
       callsInFlight: inFlightByPlace([...here, ...(cluster?.executors ?? [])]),
       inlineLeftCalls: orphans.total - orphans.overdue,
@@ -205,9 +205,9 @@ export class Metrics {
     };
   }
 
-  /** The workers of a group in all generations together: an older one that finishes its calls counts too. */
+  /** The workers of a group in all deployments together: an older one that finishes its calls counts too. */
   #poolGauges(group: string | undefined): Gauges {
-    const pools = this.#generations.all.flatMap((one) => one.pools.get(group)?.stats() ?? []);
+    const pools = this.#deployments.all.flatMap((one) => one.pools.get(group)?.stats() ?? []);
     const lanes = pools.flatMap(({ lane }) => lane ?? []);
     const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
     const { zombiesNow, seats } = this.#context.poolCounters.of(group);

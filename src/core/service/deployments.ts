@@ -3,7 +3,7 @@ import { clockMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { isDoneWithin } from '../base/timer.ts';
-import { locateModule, watchFiles } from '../modules/module-files.ts';
+import { locateModule, watchFile } from '../modules/module-files.ts';
 import {
   type AnyRouter,
   Router,
@@ -15,25 +15,27 @@ import {
 import { limitedStrings } from '../schema/pattern-limits.ts';
 import { ChangedFileError } from '../workers/worker.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
-import { Generation, GenerationLoad, type OnOutdated } from './generation.ts';
+import { Deployment, DeploymentLoad, type OnOutdated } from './deployment.ts';
 import { assertRunsInline, limitsOfPatterns, undeclaredResults, usedGroups } from './servable.ts';
 
 /**
- * The generations of a service's modules: the one that takes new requests, and older ones that still finish theirs. A
- * reload loads the next beside the current one and swaps the two in one step. So no call is lost, and no call sees
- * two generations.
+ * The deployments of a service: the one that takes new requests, and older ones that still finish theirs. A reload
+ * loads the next beside the current one and swaps the two in one step. So no call is lost, and no call sees two
+ * deployments.
  */
-export class Generations {
+export class Deployments {
   /** The procedures that are served now, as one object that stays the same through all reloads. */
   readonly router: AnyRouter;
   readonly #modules: readonly string[] | undefined;
   readonly #context: ServiceContext;
-  /** Older generations that still finish their requests. */
-  readonly #retired = new Set<Generation>();
-  #current: Generation | undefined;
-  #underWay: Attempt | undefined;
-  /** Loads that were given up and have not ended yet. */
-  readonly #discarding = new Set<Promise<void>>();
+  /** Older deployments that still finish their requests. */
+  readonly #retired = new Set<Deployment>();
+  #current: Deployment | undefined;
+  #next: DeploymentLoad | undefined;
+  /** Gives up what is being loaded: see {@link reload} and {@link close}. */
+  #givenUp = new AbortController();
+  /** Of the last start or reload. */
+  #outcome: Promise<boolean> = Promise.resolve(false);
   #closed = false;
   /** What was said last at a start or a reload, by event. */
   readonly #told = new Map<StartNote, string | undefined>();
@@ -47,17 +49,17 @@ export class Generations {
   }
 
   /** undefined before the start and after the end. */
-  get current(): Generation | undefined {
+  get current(): Deployment | undefined {
     return this.#current;
   }
 
   /** What the start or the reload that is in progress loads. */
-  get next(): GenerationLoad | undefined {
-    return this.#underWay?.load;
+  get next(): DeploymentLoad | undefined {
+    return this.#next;
   }
 
-  /** All generations that have not ended, the current one first. */
-  get all(): readonly Generation[] {
+  /** All deployments that have not ended, the current one first. */
+  get all(): readonly Deployment[] {
     return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
   }
 
@@ -75,21 +77,18 @@ export class Generations {
       const { config, log, cluster } = this.#context;
       assertRunsInline(this.router, log, cluster?.isGateway === true);
       usedGroups(this.router, Object.keys(config.groups), log);
-      this.#current = new Generation(this.#context, this.router);
+      this.#current = new Deployment(this.#context, this.router);
       return;
     }
-    await this.#begin([], async (attempt) => {
-      this.#swap(await this.#load(attempt, modules, true), attempt);
-      return true;
-    });
+    this.#outcome = this.#deploy(modules);
+    await this.#outcome;
   }
 
   /**
    * Loads the modules anew, on this thread and in fresh workers, if they or anything they import have changed.
    *
-   * A reload that is in progress is waited for. But if files have changed since it began, or if it seems to
-   * hang, it is given up: this reload takes its place, and whoever asked for the earlier reload gets the outcome of
-   * this one.
+   * If a reload is in progress, it gives up what it has loaded and loads once more: a file may have changed after that reload
+   * had read it. Whoever asked before gets the same outcome.
    *
    * @param path one of the served modules; any other path is an error that names the served ones
    * @returns false when nothing has changed
@@ -97,24 +96,17 @@ export class Generations {
    */
   async reload(path?: string): Promise<boolean> {
     const modules = this.#assertReloadable(path);
-    const earlier = this.#underWay;
-    if (earlier !== undefined && earlier.changed() === undefined) {
-      await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
-      // A reload that took the earlier one's place meanwhile began after this one was asked for: its outcome is right.
-      if (this.#underWay !== undefined && this.#underWay !== earlier) return this.#underWay.outcome;
-    }
-    const isUnderWay = this.#underWay === earlier;
-    const outcome = this.#reload(modules);
-    if (isUnderWay) earlier?.givenUp.abort(new Superseded(outcome));
-    return outcome;
+    if (this.#context.reloads.isUnderWay) this.#givenUp.abort();
+    else this.#outcome = this.#reload(modules);
+    return this.#outcome;
   }
 
-  /** Resolves when no generation has a request in flight, or after `graceMs`. */
+  /** Resolves when no deployment has a request in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
     await Promise.all(this.all.map((one) => one.idle(graceMs)));
   }
 
-  /** Lets the streams of all generations come to their end, for `graceMs` at most. No more may open. */
+  /** Lets the streams of all deployments come to their end, for `graceMs` at most. No more may open. */
   async endStreams(graceMs: number): Promise<void> {
     const { cluster } = this.#context;
     await Promise.all([
@@ -123,16 +115,16 @@ export class Generations {
     ]);
   }
 
-  /** Gives up the start or reload that is in progress, and ends every generation. */
+  /** Gives up the start or reload that is in progress, and ends every deployment. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const { all } = this;
     this.#current = undefined;
-    this.#underWay?.givenUp.abort(new StartupError('the service was closed meanwhile'));
-    // `allSettled`: a teardown that fails must not leave the other generations running.
+    this.#givenUp.abort();
+    // `allSettled`: a teardown that fails must not leave the other deployments running.
     const ended = await Promise.allSettled(all.map((one) => one.close(graceMs)));
-    await this.#underWay?.outcome.catch(() => {});
-    await isDoneWithin(Promise.allSettled(this.#discarding), Math.max(graceMs, shortestDiscardMs));
+    const discarded = this.#outcome.catch(() => {});
+    await isDoneWithin(discarded, Math.max(graceMs, shortestDiscardMs));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
@@ -149,92 +141,76 @@ export class Generations {
         throw new StartupError(`${path} is not among the served modules: ${served}`);
       }
     }
-    this.#running();
-    return this.#modules;
-  }
-
-  #running(): Generation {
-    if (this.#current !== undefined) return this.#current;
+    if (this.#current !== undefined) return this.#modules;
     const why = this.#closed ? 'is closed' : 'has not started: await ready() first';
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
 
   async #reload(modules: readonly string[]): Promise<boolean> {
-    const old = this.#running();
-    if (old.isUpToDate(modules)) return false;
-    const known = old.sources?.files.keys() ?? [];
-    return this.#begin(known, (attempt) => this.#replace(old, modules, attempt));
-  }
-
-  async #replace(old: Generation, modules: readonly string[], attempt: Attempt): Promise<boolean> {
     const { observation, log } = this.#context;
     const began = clockMs();
     try {
-      this.#swap(await this.#load(attempt, modules, false), attempt);
+      if (!(await this.#deploy(modules))) return false;
     } catch (error) {
-      if (error instanceof Superseded) return error.by;
       observation.counts.failedReloads++;
       throw error;
     }
     observation.counts.reloads++;
     const ms = Math.round(clockMs() - began);
     log.info({ event: 'reloaded', modules, ms }, 'reloaded');
-    void this.#retire(old);
     return true;
   }
 
   /**
-   * Notes that an attempt is in progress, until it has ended.
+   * Loads the modules until they serve: once more whenever this is asked for meanwhile, and a few times if their files
+   * change meanwhile.
    *
-   * @param known the files of the previous generation
+   * @returns false: what serves is up to date
+   * @throws StartupError
    */
-  #begin(known: Iterable<string>, run: (attempt: Attempt) => Promise<boolean>): Promise<boolean> {
+  async #deploy(modules: readonly string[]): Promise<boolean> {
     const { reloads } = this.#context;
-    const attempt: Attempt = {
-      givenUp: new AbortController(),
-      changed: watchFiles(known),
-      outcome: Promise.resolve(false),
-      load: undefined,
-    };
-    attempt.outcome = run(attempt).finally(() => {
-      if (this.#underWay === attempt) this.#underWay = undefined;
-      reloads.isUnderWay = this.#underWay !== undefined;
-    });
-    this.#underWay = attempt;
     reloads.isUnderWay = true;
-    return attempt.outcome;
+    try {
+      for (let left = tries; !this.#closed; ) {
+        const old = this.#current;
+        if (old?.isUpToDate(modules) === true) return false;
+        this.#givenUp = new AbortController();
+        const { signal } = this.#givenUp;
+        this.#next = new DeploymentLoad(modules, this.#context, this.#onOutdated, signal);
+        try {
+          const isFirst = old === undefined && left === tries;
+          const loaded = await (isFirst ? this.#next.first() : this.#next.next());
+          if (!signal.aborted) {
+            this.#swap(loaded);
+            return true;
+          }
+          await loaded.close(0);
+        } catch (error) {
+          if (signal.aborted) left = tries;
+          else await this.#untilComplete(error, --left, signal);
+        }
+      }
+      throw new StartupError('the service was closed meanwhile');
+    } finally {
+      this.#next = undefined;
+      reloads.isUnderWay = false;
+    }
   }
 
-  /**
-   * Loads the modules, again if their files change meanwhile.
-   *
-   * @param isFirst nobody is served yet: see {@link GenerationLoad.first}
-   * @throws StartupError, or the reason for which the attempt was given up
-   */
-  async #load(attempt: Attempt, modules: readonly string[], isFirst: boolean): Promise<Generation> {
-    const { signal } = attempt.givenUp;
-    for (let left = tries; ; ) {
-      const load = new GenerationLoad(
-        modules,
-        this.#context,
-        this.#onOutdated,
-        signal,
-        this.#discarding,
+  /** Waits for a file that was written while it was loaded. @throws any other fault; StartupError after the last try */
+  async #untilComplete(error: unknown, left: number, signal: AbortSignal): Promise<void> {
+    if (!(error instanceof ChangedFileError)) throw error;
+    if (left === 0) {
+      throw new StartupError(
+        `${error.file} changed while it was being loaded, ${tries} times: try again when nobody writes it`,
+        { cause: error },
       );
-      attempt.load = load;
-      try {
-        return await (isFirst && left === tries ? load.first() : load.next());
-      } catch (error) {
-        if (!(error instanceof ChangedFileError)) throw error;
-        left--;
-        if (left === 0) {
-          throw new StartupError(
-            `${error.file} changed while it was being loaded, ${tries} times: try again when nobody writes it`,
-            { cause: error },
-          );
-        }
-        await quiet(error.file, signal);
-      }
+    }
+    for (let look = 0; look < looks && !signal.aborted; look++) {
+      const changed = watchFile(error.file);
+      await pause(quietMs, undefined, { signal }).catch(() => {});
+      if (!changed()) return;
     }
   }
 
@@ -247,8 +223,8 @@ export class Generations {
       pool.workers.takeOtherCode();
       return;
     }
-    if (loaded !== this.#current || this.#underWay !== undefined) return;
-    const { log } = this.#context;
+    const { log, reloads } = this.#context;
+    if (loaded !== this.#current || reloads.isUnderWay) return;
     log.warn(
       { event: 'reload-needed', file: mixed },
       mixed === undefined
@@ -265,7 +241,7 @@ export class Generations {
   };
 
   /** Never rejects, since nobody waits for the promise. */
-  async #retire(old: Generation): Promise<void> {
+  async #retire(old: Deployment): Promise<void> {
     const { config, log } = this.#context;
     this.#retired.add(old);
     try {
@@ -280,22 +256,13 @@ export class Generations {
     this.#retired.delete(old);
   }
 
-  /**
-   * The last moment at which an attempt can be given up.
-   *
-   * @throws the reason for which the attempt was given up
-   */
-  #swap(loaded: Generation, attempt: Attempt): void {
-    const { signal } = attempt.givenUp;
-    if (signal.aborted) {
-      loaded.close(0).catch(() => {});
-      throw signal.reason;
-    }
+  #swap(loaded: Deployment): void {
+    const old = this.#current;
     replaceTable(this.router, tableOf(loaded.router), sourcesOf(loaded.router));
     this.#current = loaded;
-    attempt.load = undefined;
     this.#context.broadcasts.keepOnly(loaded.broadcastNames ?? []);
     this.#tellOfSchemas();
+    if (old !== undefined) void this.#retire(old);
   }
 
   /** Names the procedures whose results are sent as they are, and the strings that their patterns limit. */
@@ -327,33 +294,6 @@ export class Generations {
 
 type StartNote = 'returns-missing' | 'pattern-limits';
 
-/** A start or a reload that is in progress: it ends when the modules serve, when a load fails, or when it is given up. */
-interface Attempt {
-  readonly givenUp: AbortController;
-  /** Names a file that has changed since the attempt began: it may load older code than the files hold now. */
-  readonly changed: () => string | undefined;
-  outcome: Promise<boolean>;
-  /** undefined: it has not begun, or serves. */
-  load: GenerationLoad | undefined;
-}
-
-/** Rejects a reload whose place a later reload has taken. */
-class Superseded extends Error {
-  readonly by: Promise<boolean>;
-
-  constructor(by: Promise<boolean>) {
-    super('a later reload took its place');
-    this.by = by;
-  }
-}
-
-/**
- * How long a reload may still take when another is asked for and its files have not changed since it began. A reload
- * that takes longer may hang, or may load older code than was asked for: a file that it was the first to load could
- * have been mended meanwhile.
- */
-const patienceMs = 2000;
-
 /** What hangs in a load that was given up is ended within a second, and has gone soon after. */
 const shortestDiscardMs = 2000;
 
@@ -362,17 +302,9 @@ const tries = 3;
 
 /** A file that nobody has written for this long counts as complete. */
 const quietMs = 100;
+
 /**
  * After this many looks at a file that is still being written the modules are loaded all the same. The comparison
  * after that load decides.
  */
 const looks = 20;
-
-/** Resolves when a file is written no longer, or has been for too long. */
-async function quiet(file: string, signal: AbortSignal): Promise<void> {
-  for (let look = 0; look < looks; look++) {
-    const changed = watchFiles([file]);
-    await pause(quietMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    if (changed() === undefined) return;
-  }
-}

@@ -43,7 +43,7 @@ import type { ServiceContext } from './context.ts';
 import { usedGroups, warnOfNoProcedures } from './servable.ts';
 import { logBroadcastFault, logFault, logLine, workerLog } from './worker-log.ts';
 
-/** The pools of one generation, by the group that their workers are; undefined: the workers of all other procedures. */
+/** The pools of one deployment, by the group that their workers are; undefined: the workers of all other procedures. */
 export type Pools = ReadonlyMap<string | undefined, Pool>;
 
 /** What this thread and the workers have loaded and set up. */
@@ -83,10 +83,8 @@ function createStreams(context: ServiceContext): OpenStreams {
   return new OpenStreams(config, deadlines, streamShare, observation);
 }
 
-/**
- * One loading of the modules, which serves requests until the next one takes over: a router, and where its calls run.
- */
-export class Generation implements Routing, Replicas {
+/** One loading of the modules, which serves requests until the next one takes over: a table with its executors. */
+export class Deployment implements Routing, Replicas {
   readonly router: AnyRouter;
   /** Empty if a router without modules is served: such a router exists on this thread only. */
   readonly pools: Pools;
@@ -159,7 +157,7 @@ export class Generation implements Routing, Replicas {
     return [this.#inline, ...this.pools.values()];
   }
 
-  /** The procedures that are served: those of this generation, and in a gateway those that members serve. */
+  /** The procedures that are served: those of this deployment, and in a gateway those that members serve. */
   get served(): AnyRouter {
     const { cluster } = this.#context;
     return cluster?.isGateway === true ? cluster.mergedWith(this.router) : this.router;
@@ -202,7 +200,7 @@ export class Generation implements Routing, Replicas {
     if (this.#inFlight > 0) await this.#vacancy.within(graceMs);
   }
 
-  /** Finishes the requests in flight and ends. Another generation takes new requests. */
+  /** Finishes the requests in flight and ends. Another deployment takes new requests. */
   async retire(graceMs: number): Promise<void> {
     await Promise.all([this.idle(graceMs), this.streams.drain('reload', graceMs)]);
     // Nobody waits for this close, so a spare worker that still loads gets the time to finish loading.
@@ -312,16 +310,16 @@ const teardownMs = 1000;
 /**
  * See `WorkerEvents.onOutdated`.
  *
- * @param loaded undefined: the pool is of a generation that still loads
+ * @param loaded undefined: the pool is of a deployment that still loads
  */
 export type OnOutdated = (
-  loaded: Generation | undefined,
+  loaded: Deployment | undefined,
   pool: Pool,
   mixed: string | undefined,
 ) => void;
 
-/** One loading of the modules. A loading may fail, or be given up, at any step: nothing of it is left then. */
-export class GenerationLoad implements Replicas {
+/** Loads a deployment. A load may fail, or be given up, at any step: nothing of it is left then. */
+export class DeploymentLoad implements Replicas {
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
   readonly #streams: OpenStreams;
@@ -334,26 +332,22 @@ export class GenerationLoad implements Replicas {
   #isEntered = false;
   readonly #pools = new Map<string | undefined, Pool>();
   readonly #onOutdated: OnOutdated;
-  #loaded: Generation | undefined;
-  readonly #discarding: Set<Promise<void>>;
+  #loaded: Deployment | undefined;
 
   /**
    * @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason
-   * @param discarding holds a promise until nothing is left of a load that failed, except for what hangs
    */
   constructor(
     paths: readonly string[],
     context: ServiceContext,
     onOutdated: OnOutdated,
     givenUp: AbortSignal,
-    discarding: Set<Promise<void>>,
   ) {
     this.#paths = paths;
     this.#context = context;
     this.#onOutdated = onOutdated;
     this.#streams = createStreams(context);
     this.#givenUp = givenUp;
-    this.#discarding = discarding;
     this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
   }
 
@@ -363,7 +357,7 @@ export class GenerationLoad implements Replicas {
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  first(): Promise<Generation> {
+  first(): Promise<Deployment> {
     return this.#orDiscard(async () => {
       const beganMs = performance.now();
       // Its threads start while this one loads the modules.
@@ -395,7 +389,7 @@ export class GenerationLoad implements Replicas {
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  next(): Promise<Generation> {
+  next(): Promise<Deployment> {
     return this.#orDiscard(async () => {
       const { workers } = this.#createPool(undefined);
       workers.startTrial();
@@ -518,7 +512,7 @@ export class GenerationLoad implements Replicas {
     return pool;
   }
 
-  #finish(modules: LoadedModules): Generation {
+  #finish(modules: LoadedModules): Deployment {
     for (const given of modules.empty)
       warnOfNoProcedures(`the router of ${given}`, this.#context.log);
     const loaded = {
@@ -527,7 +521,7 @@ export class GenerationLoad implements Replicas {
       streams: this.#streams,
       sources: this.#sources,
     };
-    this.#loaded = new Generation(this.#context, modules.router, loaded);
+    this.#loaded = new Deployment(this.#context, modules.router, loaded);
     return this.#loaded;
   }
 
@@ -542,15 +536,13 @@ export class GenerationLoad implements Replicas {
     }
   }
 
-  async #orDiscard(load: () => Promise<Generation>): Promise<Generation> {
+  /** Rejects when nothing is left of a load that failed, except for what hangs. */
+  async #orDiscard(load: () => Promise<Deployment>): Promise<Deployment> {
     try {
       return await load();
     } catch (error) {
       this.#failed.abort(error);
-      const discarded = this.#discard().finally(() => this.#discarding.delete(discarded));
-      this.#discarding.add(discarded);
-      // Whoever gave the load up does not wait for this.
-      if (!this.#givenUp.aborted) await discarded;
+      await this.#discard();
       throw error;
     }
   }

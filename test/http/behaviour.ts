@@ -23,7 +23,7 @@ export function behaviour(transport: ServerName): void {
   describe(`http on ${transport}`, () => {
     const start = starter(transport);
     calls(start);
-    routes(start);
+    routes(start, transport);
     rejections(start);
     badRequests(start, transport);
     framing(start, transport);

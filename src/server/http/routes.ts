@@ -70,6 +70,7 @@ export function insteadOf(serves: Serves, path: string): string {
  *                           OPTIONS              nobody          preflight
  *     /metrics              GET, HEAD            nobody          figures for Prometheus
  *     /healthz, /readyz     GET, HEAD            nobody          the state of the service
+ *     *                     OPTIONS              nobody          the methods there are
  *     options.routes        MCP, URLs of procedures and their document, the console: each says its own
  *     anything else         all                  nobody          404
  */
@@ -108,6 +109,7 @@ export class Routes {
       others: rejection(404, `nothing is served here, ${insteadOf(serves, path)}`),
     };
     this.rpc = rpcRoute(service, options);
+    this.#add(wholeServer);
     if (serves !== 'operations') this.#add(this.rpc);
     for (const route of options.routes(serves)) this.#add(route);
     if (serves !== 'calls') for (const route of operatorRoutes(service, serves)) this.#add(route);
@@ -254,6 +256,13 @@ export class Routes {
     return authenticate(request, facts.showsFaults);
   }
 }
+
+/** The server itself (RFC 9112, 3.2.4). */
+const wholeServer: Route = {
+  path: '*',
+  OPTIONS: bodyless(204, ['allow', 'GET, HEAD, POST, OPTIONS']),
+  others: rejection(400, 'the target * is for OPTIONS alone'),
+};
 
 function rpcRoute(service: Service, options: HttpOptions): Route {
   const { path, introspection, corsHeaders, openApi } = options;

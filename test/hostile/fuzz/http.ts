@@ -13,7 +13,7 @@ import { type StrictRequest, strictRequest } from './strict-request.ts';
 
 /** All that docs/protocol.md names, and 417, which is node:http's own. 505 is the parser's. */
 const statuses = new Set([
-  200, 204, 304, 307, 400, 403, 404, 405, 411, 413, 415, 417, 426, 431, 505,
+  200, 204, 304, 307, 400, 403, 404, 405, 411, 413, 415, 417, 426, 431, 501, 505,
 ]);
 
 const probe = post('[{"method":"in.runs","id":0},{"method":"out.runs","id":1}]');

@@ -142,7 +142,7 @@ export function hosts(start: Start): void {
     };
     const one = client();
     const unframed = await one.ask(post('', chunked));
-    assert.ok(unframed.status === 411 || unframed.status === 400);
+    assert.ok(unframed.status === 501 || unframed.status === 400);
     await one.untilClosed();
     const typed = { ...foreignHost, 'content-type': 'text/plain' };
     assert.equal((await client().ask(post(rpc('echo'), typed))).status, 403);
@@ -153,12 +153,27 @@ export function hosts(start: Start): void {
   test('without allowedHosts any host is served, and what is none is 400', async (t) => {
     const { client } = await start(t);
     const one = client();
-    const right = ['evil.example', 'evil.example:1', '127.0.0.1:', '[::1]:80', 'a_b', '%41', ''];
+    const right = ['evil.example', 'evil.example:1', '127.0.0.1:', '[::1]:80', 'a_b', '%41'];
     right.push('api.example.com:8443', '[fe80::2%25eth0]', 'xn--bcher-kva.example');
     for (const host of right) {
       assert.equal((await one.ask(post(rpc('echo'), { host }))).status, 200, host);
     }
-    for (const host of ['a b', 'a/b', 'a@b', 'a?b', '::1', '[::1', 'a:b', 'a:1:1', '[a]b', 'aéb']) {
+    for (const host of [
+      '',
+      ':80',
+      'a,b',
+      'a, b',
+      'a b',
+      'a/b',
+      'a@b',
+      'a?b',
+      '::1',
+      '[::1',
+      'a:b',
+      'a:1:1',
+      '[a]b',
+      'aéb',
+    ]) {
       assert.equal((await one.ask(post(rpc('echo'), { host }))).status, 400, host);
       assert.equal((await one.ask(`GET /rpc HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).status, 400, host);
     }

@@ -15,6 +15,7 @@ const accepted: readonly (readonly [string, Record<string, string>])[] = [
   ['another parameter', { 'content-type': 'application/json; profile=x ; charset=utf-8' }],
   ['content-encoding identity', { 'content-encoding': 'identity' }],
   ['content-encoding Identity', { 'content-encoding': 'Identity' }],
+  ['a range, which a POST ignores', { range: 'bytes=0-10' }],
   ['rpc-timeout-ms 1', { 'rpc-timeout-ms': '1' }],
   ['rpc-timeout-ms beyond every integer', { 'rpc-timeout-ms': '9'.repeat(400) }],
   ['a content-length with leading zeros', { 'content-length': `000${call.length}` }],

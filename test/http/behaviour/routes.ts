@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ServerName } from '../../servers.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
 
-export function routes(start: Start): void {
+export function routes(start: Start, transport: ServerName): void {
   test('GET answers with the introspection document and its ETag', async (t) => {
     const { client, service } = await start(t);
     const one = client();
@@ -51,6 +52,19 @@ export function routes(start: Start): void {
       assert.equal((await one.ask(post(rpc('echo')))).status, 200);
     });
   }
+
+  test('OPTIONS says which methods there are', async (t) => {
+    const { client } = await start(t);
+    const allowAt = async (path: string) => {
+      const reply = await client().ask(request('OPTIONS', path));
+      assert.equal(header(reply, 'content-length'), undefined);
+      return [reply.status, header(reply, 'allow')];
+    };
+    assert.deepEqual(await allowAt('/rpc'), [204, 'POST, GET, HEAD, OPTIONS']);
+    // The parser of uWebSockets.js knows no target that is no path.
+    if (transport === 'node')
+      assert.deepEqual(await allowAt('*'), [204, 'GET, HEAD, POST, OPTIONS']);
+  });
 
   test('GET /metrics shows the figures of the service, as they are then', async (t) => {
     const { client } = await start(t);

@@ -64,8 +64,11 @@ function createHostCheck(
   };
 }
 
-/** A name, which may be empty, or an address; then perhaps a port (RFC 9112, 3.2 and RFC 3986, 3.2.2). */
-const hostGrammar = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
+/**
+ * A name or an address; then perhaps a port (RFC 9112, 3.2 and RFC 3986, 3.2.2). Without a comma, which a name may have: it stands
+ * between several hosts.
+ */
+const hostGrammar = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+;=%-]+)(?::\d*)?$/;
 
 function withoutPort(host: string): string {
   // Only what can be a port is taken off: `::1`, which must stand in brackets, is left whole.
@@ -96,11 +99,15 @@ export function isForeign({ origin, host }: RequestHead): boolean {
 const discardFactor = 8;
 
 // These refusals close the connection: one server may see the end of such a request where another sees its middle.
-const encodedTransfer = rejection(
-  411,
-  'transfer-encoding is accepted of calls only, as chunked alone: send content-length',
+const chunksOfNoCall = rejection(411, 'only calls may come in chunks: send content-length', {
+  close: true,
+});
+const ambiguousTransfer = rejection(
+  400,
+  'transfer-encoding must be sent once, as chunked alone, of HTTP/1.1, and without content-length',
   { close: true },
 );
+const unknownTransfer = rejection(501, 'transfer-encoding must be chunked', { close: true });
 const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
   close: true,
 });
@@ -155,7 +162,14 @@ export class Checks {
    * @param hasBody whether its body is read, which alone may come in chunks
    */
   framing(head: RequestHead, hasBody: boolean): Answer | undefined {
-    if (head.transferEncoding !== undefined && !(hasBody && head.isChunked)) return encodedTransfer;
+    const { transferEncoding } = head;
+    if (transferEncoding !== undefined) {
+      // RFC 9112, 6.1 and 6.3.
+      const isCertain = head.contentLength === -1 && !head.isOld && !transferEncoding.includes(',');
+      if (!isCertain) return ambiguousTransfer;
+      if (!head.isChunked) return unknownTransfer;
+      if (!hasBody) return chunksOfNoCall;
+    }
     if (Number.isNaN(head.contentLength)) return badLength;
     if (head.hosts > 1) return repeatedHost;
     const isTooLarge = head.bytes > maxHeaderBytes || head.count > maxHeaders;

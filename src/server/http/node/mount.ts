@@ -4,7 +4,7 @@ import { isPlain } from '../../../core/protocol/json-value.ts';
 import { failure } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { RequestHead } from '../edge/request-head.ts';
-import type { RequestLine, Route, Scheme } from '../edge/route.ts';
+import type { RequestLine, Scheme } from '../edge/route.ts';
 import type { Routes } from '../routes.ts';
 
 export function readHead(head: RequestHead, { rawHeaders, httpVersion }: IncomingMessage): void {
@@ -82,19 +82,18 @@ function queryOf(url: string | undefined): string {
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');
 }
 
-/** @param path as the client asked for it, without the query */
-function lineOf(
-  { method = '', url, socket }: IncomingMessage,
-  found: { readonly route: Route; readonly routed: string; readonly path: string },
-  isLocal: boolean,
-): RequestLine {
-  return { ...found, method, query: queryOf(url), scheme: schemeOf(socket), isLocal };
-}
-
 /** A request to a server of our own. */
 export function ownLine(req: IncomingMessage, routes: Routes, isLocal: boolean): RequestLine {
   const path = pathOf(req.url);
-  return lineOf(req, { route: routes.find(path), routed: path, path }, isLocal);
+  return {
+    route: routes.find(path),
+    method: req.method ?? '',
+    path,
+    routed: path,
+    query: queryOf(req.url),
+    scheme: schemeOf(req.socket),
+    isLocal,
+  };
 }
 
 /**
@@ -118,7 +117,8 @@ export function mountedLine(mount: Mount, routes: Routes, isLocal: boolean): Req
   const path = originalUrl === undefined ? below : pathOf(originalUrl);
   const full = routes.findMounted(path);
   const route = full ?? routes.findMounted(below) ?? (mount.routed ? routes.rpc : routes.nothing);
-  return lineOf(req, { route, routed: full === undefined ? below : path, path }, isLocal);
+  const own = ownLine(req, routes, isLocal);
+  return { ...own, route, path, routed: full === undefined ? below : path };
 }
 
 /** Answers a call whose body was read before this handler got it, and was not kept. */

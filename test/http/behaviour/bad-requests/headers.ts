@@ -70,6 +70,11 @@ export const headers: readonly Input[] = [
   timeout('a list', '5, 5'),
   timeout('twice', '5\r\nRpc-Timeout-Ms: 5'),
 
+  headed('an empty Host', { host: '' }, refused(400)),
+  headed('a path in Host', { host: 'test/path' }, refused(400)),
+  headed('several hosts in Host', { host: 'test,evil.example' }, refused(400)),
+  headed('several hosts and blanks in Host', { host: 'test, evil.example' }, refused(400)),
+  headed('a port alone as Host', { host: ':80' }, refused(400)),
   headed('a blank in Host', { host: 'te st' }, refused(400)),
   headed('a user in Host', { host: 'user@test' }, refused(400)),
   headed('a URL as Host', { host: 'http://test' }, refused(400)),

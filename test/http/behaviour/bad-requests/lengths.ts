@@ -45,8 +45,13 @@ const length400 = (cause: string, ...values: readonly string[]) =>
     400,
   );
 
-const transfer411 = (cause: string, lines: readonly string[], body = '0\r\n\r\n') =>
-  hiding(cause, lines, body, refusedAndClosed(411));
+/** One coding that nobody knows: 501. */
+const transfer501 = (cause: string, value: string) =>
+  hiding(cause, [`transfer-encoding:${value}`], '', refusedAndClosed(501));
+
+/** Several codings: where the body ends is not certain. */
+const transfer400 = (cause: string, ...lines: readonly string[]) =>
+  hiding(cause, lines, '0\r\n\r\n', refusedAndClosed(400));
 
 const chunked = 'transfer-encoding: chunked';
 
@@ -84,27 +89,22 @@ export const lengths: readonly Input[] = [
   misread('a chunk that ends in a line feed alone', '2\n{}\n0\n\n'),
   misread('a blank behind the size of a chunk', '2 \r\n{}\r\n0\r\n\r\n'),
   misread('a trailer that gives a length', '2\r\n{}\r\n0\r\nContent-Length: 9\r\n\r\n'),
-  transfer411('gzip before chunked', ['transfer-encoding: gzip, chunked'], '0\r\n\r\n'),
-  transfer411('Transfer-Encoding: identity', ['transfer-encoding: identity'], ''),
-  transfer411('Transfer-Encoding: xchunked', ['transfer-encoding: xchunked'], ''),
-  transfer411('Transfer-Encoding: chunked with a parameter', ['transfer-encoding: chunked;q=1']),
-  transfer411('identity before chunked, in two headers', ['transfer-encoding: identity', chunked]),
-  ours(transfer411('two Transfer-Encodings that are chunked', [chunked, chunked]), 411),
-  ours(transfer411('a comma behind chunked', ['transfer-encoding: chunked,']), 411),
-  ours(
-    transfer411(
-      'Transfer-Encoding: chunked, identity',
-      ['transfer-encoding: chunked, identity'],
-      '',
-    ),
-    411,
-  ),
-  transfer411('Transfer-Encoding: chunked in quotes', ['transfer-encoding: "chunked"'], ''),
-  ours(transfer411('an empty Transfer-Encoding', ['transfer-encoding:'], ''), 411),
-  ours(
-    transfer411('two Transfer-Encoding headers', [chunked, 'transfer-encoding: identity'], ''),
-    411,
-  ),
+  transfer501('Transfer-Encoding: gzip', ' gzip'),
+  transfer501('Transfer-Encoding: identity', ' identity'),
+  transfer501('Transfer-Encoding: xchunked', ' xchunked'),
+  transfer501('Transfer-Encoding: chunked with a parameter', ' chunked;q=1'),
+  transfer501('Transfer-Encoding: chunked in quotes', ' "chunked"'),
+  ours(transfer501('an empty Transfer-Encoding', ''), 501),
+  transfer400('gzip before chunked', 'transfer-encoding: gzip, chunked'),
+  transfer400('identity before chunked, in two headers', 'transfer-encoding: identity', chunked),
+  ours(transfer400('two Transfer-Encodings that are chunked', chunked, chunked), 400),
+  ours(transfer400('a comma behind chunked', 'transfer-encoding: chunked,'), 400),
+  transfer400('a comma before chunked', 'transfer-encoding: , chunked'),
+  ours(transfer400('chunked before identity', 'transfer-encoding: chunked, identity'), 400),
+  ours(transfer400('chunked before gzip', 'transfer-encoding: chunked, gzip'), 400),
+  ours(transfer400('two Transfer-Encoding headers', chunked, 'transfer-encoding: identity'), 400),
+  transfer400('identity and a length', 'transfer-encoding: identity', 'content-length: 5'),
+  ours(transfer400('no coding and a length', 'transfer-encoding:', 'content-length: 5'), 400),
 
   length400('two lengths that are the same', `${length}`, `${length}`),
   length400('two lengths, the first shorter', '3', `${length}`),

@@ -6,6 +6,7 @@ import {
   parserAtEnd,
   raw,
   refused,
+  refusedAndClosed,
   type Wanted,
 } from './input.ts';
 
@@ -95,10 +96,36 @@ export const startLines: readonly Input[] = [
     relative,
   ),
   differing(
-    head('a star as the target', `OPTIONS * HTTP/1.1\r\n${host}`),
-    { uws: parser(5), node: refused(404) },
+    head('a star as the target of a GET', `GET * HTTP/1.1\r\n${host}`),
+    { uws: parser(5), node: refused(400) },
     relative,
   ),
+  differing(
+    head(
+      'a Transfer-Encoding in HTTP/1.0',
+      `POST /rpc HTTP/1.0\r\ntransfer-encoding: chunked\r\n${host}0\r\n\r\n`,
+    ),
+    { uws: parser(5), node: refusedAndClosed(400) },
+    'uWebSockets.js knows no HTTP/1.0',
+  ),
+  differing(
+    head('a probe of a load balancer in HTTP/1.0', 'GET /healthz HTTP/1.0\r\n\r\n'),
+    { uws: parser(5), node: parser(2) },
+    'node:http speaks it, and closes behind it',
+  ),
+  differing(
+    head(
+      'a call in HTTP/1.0 that expects 100-continue',
+      `GET /rpc HTTP/1.0\r\nexpect: 100-continue\r\n${host}`,
+    ),
+    { uws: parser(5), node: parser(2) },
+    'node:http speaks it, and closes behind it',
+  ),
+  head('HTTP/1', `GET /rpc HTTP/1\r\n${host}`),
+  head('HTTP/01.01', `GET /rpc HTTP/01.01\r\n${host}`),
+  head('a blank in the version', `GET /rpc HTTP/ 1.1\r\n${host}`),
+  head('a letter beyond ASCII in the target', `GET /rp\xe9 HTTP/1.1\r\n${host}`, parser(4, 5)),
+  head('a range of a document', `GET /rpc HTTP/1.1\r\nrange: bytes=0-1\r\n${host}`, served),
   method('a start line without a method', ' '),
   method('a method in small letters', 'get '),
   method('a method that nobody knows', 'BREW '),

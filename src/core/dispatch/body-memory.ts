@@ -8,9 +8,6 @@ import { type Account, type Callers, type Denial, type Holder, oneCaller, Share 
 
 export type BodyOverload = Extract<Overload, 'bodyMemory' | 'bodyShare'>;
 
-/** Sizes of buffers in one doubling. With four, a buffer is at most a quarter larger than the body it was made for. */
-const stepsPerDoubling = 4;
-
 /** A kept buffer that no body has used for this long is left to the garbage collector. */
 const keptMs = 10_000;
 
@@ -48,14 +45,8 @@ export class BodyMemory {
   /** Bytes of buffers that hold a body. */
   #lent = 0;
   #keptBytes = 0;
-  /** Smallest first. Among buffers of one size, the buffer that was kept last comes last. */
-  readonly #kept: KeptBuffer[] = [];
-  /**
-   * Dropped buffers that the garbage collector has not taken yet. Shared memory puts no pressure on the collector, so that
-   * may take hours in a process whose heap is quiet. A service that gets a large body every minute would meanwhile hold
-   * each of their buffers, far above `maxBodyMemory`. So a buffer that is still there is used before a new one is made.
-   */
-  #left: WeakRef<SharedArrayBuffer>[] = [];
+  /** The buffers that hold no body, by their size. */
+  readonly #free = new Map<number, FreeBuffers>();
   #trimming: NodeJS.Timeout | undefined;
 
   /**
@@ -132,14 +123,18 @@ export class BodyMemory {
   lend(bytes: number, scope?: RequestScope): BodyLease | undefined {
     const usesAll = scope !== undefined && this.#share.isScarce && this.#share.isSmall(scope);
     const limit = usesAll ? this.limit : this.#largeLimit;
-    const buffer = this.#keptFor(bytes) ?? this.#fresh(this.#sizeFor(bytes), limit);
+    const size = this.#sizeFor(bytes);
+    if (this.#lent + size > limit) return undefined;
+    const buffer =
+      this.#takeKept(size) ?? (this.#makeRoom(this.#small + size) ? this.#make(size) : undefined);
     return buffer && this.#leaseOf(buffer, bytes);
   }
 
   /** Memory for a copy of something that is in memory already. The copy counts, but is never refused. */
   copy(data: string | Uint8Array): BodyLease {
     const length = Buffer.byteLength(data);
-    const buffer = this.#keptFor(length) ?? this.#make(this.#sizeFor(length));
+    const size = this.#sizeFor(length);
+    const buffer = this.#takeKept(size) ?? this.#make(size);
     const lease = this.#leaseOf(buffer, length);
     if (typeof data === 'string') lease.bytes.write(data);
     else lease.bytes.set(data);
@@ -149,7 +144,7 @@ export class BodyMemory {
   close(): void {
     clearInterval(this.#trimming);
     this.#trimming = undefined;
-    this.#drop(this.#kept.length);
+    for (const free of this.#free.values()) this.#drop(free, free.kept.length);
   }
 
   #leaseOf(buffer: SharedArrayBuffer, length: number): BodyLease {
@@ -160,141 +155,134 @@ export class BodyMemory {
     });
   }
 
-  /** The length rounded up to the next step, but not above the largest body, which must fit into every budget. */
+  /** A power of two, but not above the largest body, which must fit into every budget. */
   #sizeFor(length: number): number {
-    const step = 2 ** Math.floor(Math.log2(Math.max(length, largeBody))) / stepsPerDoubling;
-    return Math.max(length, Math.min(Math.ceil(length / step) * step, this.#largest));
+    return Math.max(length, Math.min(powerOfTwo(length), this.#largest));
   }
 
-  /** A kept buffer of at most twice the length; if there is no room for a fresh one, any that is large enough. */
-  #keptFor(length: number): SharedArrayBuffer | undefined {
-    const first = this.#kept.findIndex(({ buffer }) => buffer.byteLength >= length);
-    if (first === -1) return undefined;
-    const size = (this.#kept[first] as KeptBuffer).buffer.byteLength;
-    if (size > 2 * length && this.#hasRoom(this.#sizeFor(length))) return undefined;
-    // Among buffers of that size, the one used last: its pages are the warmest, and the others can grow old.
-    let at = first;
-    while (this.#kept[at + 1]?.buffer.byteLength === size) at++;
-    const [found] = this.#kept.splice(at, 1);
-    this.#keptBytes -= size;
-    return found?.buffer;
-  }
-
-  #hasRoom(size: number): boolean {
-    const lent = this.#lent + size;
-    return lent + this.#keptBytes + this.#small <= this.limit;
-  }
-
-  #fresh(size: number, limit: number): SharedArrayBuffer | undefined {
-    if (this.#lent + size > limit) return undefined;
-    if (!this.#hasRoom(size) && !this.#makeRoom(this.#small + size)) return undefined;
-    return this.#make(size);
+  /** The buffer used last: its pages are the warmest, and the others can grow old. */
+  #takeKept(size: number): SharedArrayBuffer | undefined {
+    const kept = this.#free.get(size)?.kept.pop();
+    if (kept !== undefined) this.#keptBytes -= size;
+    return kept?.buffer;
   }
 
   #make(size: number): SharedArrayBuffer {
-    const large = this.#largeLimit - this.#lent;
-    const all = this.limit - this.#lent - this.#keptBytes - this.#small;
-    const most = Math.max(size, Math.min(2 * size, large, all));
-    return this.#takeLeft(size, most) ?? new SharedArrayBuffer(size);
-  }
-
-  /** The smallest dropped buffer of at least `least` and at most `most` bytes. */
-  #takeLeft(least: number, most: number): SharedArrayBuffer | undefined {
-    const sizeOf = (left: WeakRef<SharedArrayBuffer>): number => left.deref()?.byteLength ?? 0;
-    this.#left = this.#left
-      .filter((left) => left.deref() !== undefined)
-      .sort((a, b) => sizeOf(a) - sizeOf(b));
-    const at = this.#left.findIndex((left) => sizeOf(left) >= least);
-    const found = this.#left[at];
-    if (found === undefined || sizeOf(found) > most) return undefined;
-    this.#left.splice(at, 1);
-    return found.deref();
+    const dropped = this.#free.get(size)?.dropped ?? [];
+    for (let last = dropped.pop(); last !== undefined; last = dropped.pop()) {
+      const buffer = last.deref();
+      if (buffer !== undefined) return buffer;
+    }
+    return new SharedArrayBuffer(size);
   }
 
   /** Drops kept buffers until `bytes` fit beside the buffers that are lent. */
   #makeRoom(bytes: number): boolean {
     if (this.#lent + bytes > this.limit) return false;
-    while (this.#kept.length > 0 && this.#lent + bytes + this.#keptBytes > this.limit)
-      this.#drop(1);
+    for (const free of this.#free.values()) {
+      while (free.kept.length > 0 && this.#lent + bytes + this.#keptBytes > this.limit)
+        this.#drop(free, 1);
+    }
     return true;
   }
 
   #keep(buffer: SharedArrayBuffer): void {
     const size = buffer.byteLength;
-    if (this.#small + this.#lent + this.#keptBytes + size > this.limit) {
-      this.#left.push(new WeakRef(buffer));
-      return;
+    let free = this.#free.get(size);
+    if (free === undefined) {
+      free = { kept: [], dropped: [] };
+      this.#free.set(size, free);
     }
-    const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
-    const entry = { buffer, since: this.#now() };
-    this.#kept.splice(next === -1 ? this.#kept.length : next, 0, entry);
+    free.kept.push({ buffer, since: this.#now() });
     this.#keptBytes += size;
+    if (this.#small + this.#lent + this.#keptBytes > this.limit) this.#drop(free, 1);
     this.#trimming ??= setInterval(() => this.#trim(), keptMs / 2).unref();
   }
 
   #trim(): void {
     const before = this.#now() - keptMs;
-    const old = this.#kept.filter(({ since }) => since <= before);
-    for (const entry of old) {
-      this.#kept.splice(this.#kept.indexOf(entry), 1);
-      this.#keptBytes -= entry.buffer.byteLength;
-      this.#left.push(new WeakRef(entry.buffer));
+    for (const free of this.#free.values()) {
+      const firstYoung = free.kept.findIndex(({ since }) => since > before);
+      this.#drop(free, firstYoung === -1 ? free.kept.length : firstYoung);
     }
-    if (this.#kept.length > 0) return;
+    if (this.#keptBytes > 0) return;
     clearInterval(this.#trimming);
     this.#trimming = undefined;
   }
 
-  /** Drops the smallest first: a larger buffer can serve for a smaller body, but not the other way round. */
-  #drop(count: number): void {
-    for (const { buffer } of this.#kept.splice(0, count)) {
+  /** Drops those that were kept first. */
+  #drop(free: FreeBuffers, count: number): void {
+    for (const { buffer } of free.kept.splice(0, count)) {
       this.#keptBytes -= buffer.byteLength;
-      this.#left.push(new WeakRef(buffer));
+      free.dropped.push(new WeakRef(buffer));
     }
   }
 }
 
-interface KeptBuffer {
-  readonly buffer: SharedArrayBuffer;
-  /** When the buffer was kept, milliseconds of the memory's clock. */
-  readonly since: number;
+/** The least that holds `length`. */
+function powerOfTwo(length: number): number {
+  return 2 ** Math.ceil(Math.log2(length));
 }
 
+/** The buffers of one size that hold no body. */
+interface FreeBuffers {
+  /** The buffer that was kept last comes last. `since`: milliseconds of the memory's clock. */
+  readonly kept: { readonly buffer: SharedArrayBuffer; readonly since: number }[];
+  /**
+   * Buffers that are kept no longer, and that the garbage collector may not have taken yet. Shared memory puts no pressure on the
+   * collector, so that may take hours in a process whose heap is quiet. A service that gets a large body every minute would
+   * meanwhile hold each of their buffers, far above `maxBodyMemory`. So such a buffer is used before a new one is made.
+   */
+  readonly dropped: WeakRef<SharedArrayBuffer>[];
+}
+
+/** Why a chunk was not taken: the body is longer than any may be, or there is no memory for it now. */
+export type ChunkRefusal = 'too-large' | BodyOverload;
+
+/** Room that a body of unknown length begins with. */
+const firstBytes = 4 * 1024;
+
+const nothing = new Uint8Array(0);
+
 /**
- * The body of one request: its place in the memory for bodies, from the head that announces it until nobody can
- * read it any more. One that comes in a single small chunk is not copied; a large one is gathered in shared
+ * The body of one request: its place in the memory for bodies, from the head that announces it until nobody can read it any
+ * more. A small body lies on the heap, and one that comes in a single chunk is not copied. A large body is gathered in shared
  * memory, in which it goes to a worker as it is, and to another when that worker is lost.
+ *
+ * A body of unknown length, such as a chunked one, takes its place as it grows: twice as much each time, so that each byte is
+ * copied twice at most. While a body moves, both places count.
  */
 export class RequestBody implements Holder<RequestScope> {
-  readonly lease: BodyLease | undefined;
   readonly scope: RequestScope;
-  readonly amount: number;
-  readonly #length: number;
+  amount = 0;
   slot: number | undefined = undefined;
   account: Account | undefined = undefined;
+  /** Bytes that have come. */
+  length = 0;
   readonly #memory: BodyMemory;
-  #bytes: Buffer | undefined;
-  #filled = 0;
+  readonly #most: number;
+  /** Bytes that there is a place for. */
+  #room = 0;
+  #lease: BodyLease | undefined;
+  /** undefined: no byte of a small body has come. */
+  #bytes: Uint8Array | undefined;
   #isGone = false;
 
-  private constructor(
-    memory: BodyMemory,
-    length: number,
-    scope: RequestScope,
-    lease: BodyLease | undefined,
-  ) {
+  /**
+   * A body of unknown length.
+   *
+   * @param most length of the longest body
+   * @param scope of its request: says whose body it is, as far as that is known
+   */
+  constructor(memory: BodyMemory, most: number, scope: RequestScope) {
     this.#memory = memory;
-    this.#length = length;
-    // A buffer may be larger than its body.
-    this.amount = lease?.bytes.buffer.byteLength ?? length;
+    this.#most = most;
     this.scope = scope;
-    this.lease = lease;
-    this.#bytes = lease?.bytes;
-    memory.enter(this);
   }
 
   /**
-   * @param scope of its request: says whose body it is, as far as that is known
+   * A body of known length.
+   *
    * @returns why there is no memory for it now, where there is none
    */
   static reserve(
@@ -302,91 +290,9 @@ export class RequestBody implements Holder<RequestScope> {
     length: number,
     scope: RequestScope,
   ): RequestBody | BodyOverload {
-    const denial = memory.denial(scope);
-    if (denial !== undefined) return memory.refuse(denial);
-    if (length <= largeBody) {
-      if (!memory.take(length)) return memory.refuse('full');
-      return new RequestBody(memory, length, scope, undefined);
-    }
-    const lease = memory.lend(length, scope);
-    if (lease === undefined) return memory.refuse('full');
-    return new RequestBody(memory, length, scope, lease);
-  }
-
-  /** Bytes that have not come. */
-  get missing(): number {
-    return this.#length - this.#filled;
-  }
-
-  /**
-   * Takes a chunk in.
-   *
-   * @param chunk at most what is `missing`
-   * @returns the body once it is complete; a small one in one chunk is a view of that chunk
-   */
-  add(chunk: Uint8Array): Uint8Array | undefined {
-    if (this.#bytes === undefined) {
-      if (chunk.byteLength === this.#length) return chunk;
-      this.#bytes = Buffer.allocUnsafeSlow(this.#length);
-    }
-    this.#bytes.set(chunk, this.#filled);
-    this.#filled += chunk.byteLength;
-    return this.#filled === this.#length ? this.#bytes : undefined;
-  }
-
-  /**
-   * Takes a whole body in that came as a text of `length` bytes.
-   *
-   * @returns the body: a large one as bytes, in which it goes to a worker
-   */
-  addText(text: string): string | Uint8Array {
-    if (this.#bytes === undefined) return text;
-    this.#filled = this.#bytes.write(text);
-    return this.#bytes;
-  }
-
-  /** The request is answered, or its client went before it was handed over. Idempotent. */
-  release(): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
-    this.#memory.leave(this);
-    if (this.lease === undefined) this.#memory.give(this.amount);
-    else this.lease.release();
-  }
-}
-
-/** Why a chunk was not taken: the body is longer than any may be, or there is no memory for it now. */
-export type ChunkRefusal = 'too-large' | BodyOverload;
-
-/** Room that a body begins with. */
-const firstBytes = 4 * 1024;
-
-const nothing = new Uint8Array(0);
-
-/**
- * The body of a request that does not say how long it is, such as a chunked one. It takes its place in the memory for
- * bodies as it grows: twice as much each time, so that each byte is copied twice at most. While a body moves, both
- * places count. A small body lies on the heap; a large one in shared memory, in which it goes to a worker.
- */
-export class GrowingBody implements Holder<RequestScope> {
-  readonly scope: RequestScope;
-  amount = 0;
-  slot: number | undefined = undefined;
-  account: Account | undefined = undefined;
-  readonly #memory: BodyMemory;
-  readonly #most: number;
-  length = 0;
-  /** Bytes of `#bytes` that count as a small body. */
-  #small = 0;
-  #lease: BodyLease | undefined;
-  #bytes: Uint8Array = nothing;
-  #isGone = false;
-
-  /** @param most length of the longest body */
-  constructor(memory: BodyMemory, most: number, scope: RequestScope) {
-    this.#memory = memory;
-    this.scope = scope;
-    this.#most = most;
+    const body = new RequestBody(memory, length, scope);
+    const denial = body.#denial(length);
+    return denial === undefined ? body : memory.refuse(denial);
   }
 
   /** The place of a large body; undefined: it is small. */
@@ -394,26 +300,42 @@ export class GrowingBody implements Holder<RequestScope> {
     return this.#lease;
   }
 
-  /** Takes a copy of a chunk in. After a refusal no more may come. */
+  /** Bytes of a body of known length that have not come. */
+  get missing(): number {
+    return this.#most - this.length;
+  }
+
+  /** Takes a chunk in. After a refusal no more may come. */
   add(chunk: Uint8Array): ChunkRefusal | undefined {
     const length = this.length + chunk.byteLength;
     if (length > this.#most) return 'too-large';
-    if (length > this.#bytes.byteLength) {
-      const denial = this.#memory.denial(this.scope) ?? (this.#grow(length) ? undefined : 'full');
+    if (this.#bytes === undefined && chunk.byteLength === this.#room) {
+      this.#bytes = chunk;
+    } else {
+      const denial = length > this.#room ? this.#denial(length) : undefined;
       if (denial !== undefined) return this.#memory.refuse(denial);
-      this.#memory.leave(this);
-      this.amount = this.#bytes.byteLength;
-      this.#memory.enter(this);
+      this.#bytes ??= Buffer.allocUnsafeSlow(this.#room);
+      this.#bytes.set(chunk, this.length);
     }
-    this.#bytes.set(chunk, this.length);
     this.length = length;
     return undefined;
   }
 
-  /** The whole body. No more may come. */
+  /** The whole body; a small one that came in one chunk is that chunk. No more may come. */
   end(): Uint8Array {
     this.#lease?.shorten(this.length);
-    return this.#lease?.bytes ?? this.#bytes.subarray(0, this.length);
+    return this.#lease?.bytes ?? this.#bytes?.subarray(0, this.length) ?? nothing;
+  }
+
+  /**
+   * The whole body, which came as a text of the known length.
+   *
+   * @returns a large one as bytes, in which it goes to a worker
+   */
+  endText(text: string): string | Uint8Array {
+    if (this.#lease === undefined) return text;
+    this.length = this.#lease.bytes.write(text);
+    return this.#lease.bytes;
   }
 
   /** The request is answered, or its client went before the body was handed over. Idempotent. */
@@ -424,29 +346,35 @@ export class GrowingBody implements Holder<RequestScope> {
     this.#giveBack();
   }
 
-  #grow(length: number): boolean {
+  /** Has it grow to hold `length` bytes. @returns why it can't */
+  #denial(length: number): Denial | undefined {
+    const denial = this.#memory.denial(this.scope);
+    if (denial !== undefined) return denial;
     const most = length > largeBody ? this.#most : Math.min(largeBody, this.#most);
-    const roomy = Math.max(length, 2 * this.#bytes.byteLength, firstBytes);
-    return this.#moveTo(Math.min(roomy, most)) || this.#moveTo(length);
+    const roomy = Math.min(powerOfTwo(Math.max(length, firstBytes)), most);
+    return this.#moveTo(roomy) || this.#moveTo(length) ? undefined : 'full';
   }
 
   #moveTo(room: number): boolean {
     const isLarge = room > largeBody;
     const lease = isLarge ? this.#memory.lend(room, this.scope) : undefined;
     if (isLarge ? lease === undefined : !this.#memory.take(room)) return false;
-    const bytes = lease?.bytes ?? Buffer.allocUnsafeSlow(room);
-    bytes.set(this.#bytes.subarray(0, this.length));
+    const bytes = lease?.bytes ?? (this.#bytes && Buffer.allocUnsafeSlow(room));
+    if (this.#bytes !== undefined) bytes?.set(this.#bytes.subarray(0, this.length));
+    this.#memory.leave(this);
     this.#giveBack();
     this.#bytes = bytes;
     this.#lease = lease;
-    this.#small = isLarge ? 0 : room;
+    this.#room = room;
+    // A buffer may be larger than its body.
+    this.amount = lease?.bytes.buffer.byteLength ?? room;
+    this.#memory.enter(this);
     return true;
   }
 
   #giveBack(): void {
-    this.#memory.give(this.#small);
-    this.#small = 0;
-    this.#lease?.release();
+    if (this.#lease === undefined) this.#memory.give(this.#room);
+    else this.#lease.release();
     this.#lease = undefined;
   }
 }

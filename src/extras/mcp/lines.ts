@@ -170,7 +170,8 @@ export class LineService {
       // Not in the middle of whatever gave the answer: the next line is no part of its work.
       queueMicrotask(() => this.#pump());
     };
-    server.handle(body.add(line) ?? line, scope, client, { onReply });
+    body.add(line);
+    server.handle(body.end(), scope, client, { onReply });
   }
 
   #note(scope: RequestScope, text: string, taken: () => void): void {

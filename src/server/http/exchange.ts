@@ -1,6 +1,6 @@
 import { clockMs } from '../../core/base/clock.ts';
 import { startTimer } from '../../core/base/timer.ts';
-import { type BodyMemory, GrowingBody, RequestBody } from '../../core/dispatch/body-memory.ts';
+import { type BodyMemory, RequestBody } from '../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { ReplySink } from '../../core/protocol/reply.ts';
@@ -103,8 +103,6 @@ export class Exchange implements ReplySink<BodyAnswer> {
   #closes = false;
   /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
   #body: RequestBody | ChunkedBody | undefined;
-  /** A body of known length, once it is complete. */
-  #bytes: Uint8Array | undefined;
   /** `asked`: the handler has the body, and has not returned yet. */
   #state: 'reading' | 'asked' | 'waiting' | 'answered' = 'reading';
   /** This is still the turn that read the body. Known of a drain and of a connection that closes. */
@@ -185,13 +183,11 @@ export class Exchange implements ReplySink<BodyAnswer> {
   /** @param chunk lent until this returns */
   onChunk(chunk: Uint8Array): void {
     const body = this.#body;
-    if (body instanceof RequestBody) {
-      this.#bytes = body.add(chunk);
-    } else if (body !== undefined) {
-      const cut = body.add(chunk);
+    const cut = body?.add(chunk);
+    if (body instanceof ChunkedBody) {
       const receivedAt = this.scope?.receivedAt ?? 0;
       this.dueAt = receivedAt + transferTimeoutMs(body.length, this.#context.options.bodyTimeoutMs);
-      if (cut !== undefined) this.refuse(cut);
+      if (typeof cut === 'object') this.refuse(cut);
     }
   }
 
@@ -207,16 +203,19 @@ export class Exchange implements ReplySink<BodyAnswer> {
       this.#handle(whole);
       return;
     }
-    const bytes = this.#bytes;
-    this.#bytes = undefined;
-    this.#handle(bytes ?? noBytes);
+    this.#handle(body?.end() ?? noBytes);
   }
 
   /** The body was read before: as text, or as bytes. */
   onWholeBody(read: string | Uint8Array): void {
     const body = this.#body;
     if (!(body instanceof RequestBody)) return;
-    this.#handle(typeof read === 'string' ? body.addText(read) : (body.add(read) ?? read));
+    if (typeof read === 'string') {
+      this.#handle(body.endText(read));
+      return;
+    }
+    body.add(read);
+    this.#handle(body.end());
   }
 
   /** Answers a request whose body can't be read. */
@@ -398,7 +397,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
  */
 class ChunkedBody {
   readonly #checks: Checks;
-  readonly #body: GrowingBody;
+  readonly #body: RequestBody;
   #refused: Answer | undefined;
   /** Bytes that have come, those that were thrown away included. */
   length = 0;
@@ -406,11 +405,11 @@ class ChunkedBody {
   /** @param maxBodyBytes length of the longest body */
   constructor(memory: BodyMemory, maxBodyBytes: number, checks: Checks, scope: RequestScope) {
     this.#checks = checks;
-    this.#body = new GrowingBody(memory, maxBodyBytes, scope);
+    this.#body = new RequestBody(memory, maxBodyBytes, scope);
   }
 
   /** The place of a large body in the memory for bodies; undefined: it is small. */
-  get lease(): GrowingBody['lease'] {
+  get lease(): RequestBody['lease'] {
     return this.#body.lease;
   }
 

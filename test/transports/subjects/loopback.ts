@@ -95,8 +95,8 @@ export class LoopbackRequest {
   /** A piece of its body has come. */
   add(piece: Uint8Array): void {
     if (this.#isOver || this.#body === undefined) return;
-    const bytes = this.#body.add(piece);
-    if (bytes !== undefined) this.handle(bytes);
+    this.#body.add(piece);
+    if (this.#body.missing === 0) this.handle(this.#body.end());
   }
 
   /** The caller has gone. */

@@ -134,7 +134,7 @@ export class RemoteGateway {
     let body = this.#bodies.get(ticket) ?? (fits ? this.#reserve(total) : ErrorCode.Overloaded);
     if (typeof body !== 'number') {
       if (bytes.byteLength > body.missing) body = refuseMalformed(body);
-      else body.add(bytes);
+      else addPart(body, bytes);
     }
     this.#bodies.set(ticket, body);
   }
@@ -516,6 +516,11 @@ function refuseMalformed(body: RequestBody): BodyRefusal {
 /** A whole body: with the parts that came before it. */
 function bodyIn(memory: RequestBody, body: string | Uint8Array): string | Uint8Array {
   if (typeof body === 'string') return body;
-  // A view of what the socket has read: it is used again.
-  return memory.add(memory.lease === undefined ? new Uint8Array(body) : body) ?? '';
+  addPart(memory, body);
+  return memory.end();
+}
+
+/** @param part a view of what the socket has read: it is used again */
+function addPart(memory: RequestBody, part: Uint8Array): void {
+  memory.add(memory.lease === undefined ? new Uint8Array(part) : part);
 }

@@ -254,13 +254,12 @@ class Endpoint {
     scope.verdict = Number.isNaN(timeoutMs)
       ? { refusal: badTimeout }
       : authenticate?.(factsOf(message));
-    let whole: Uint8Array | undefined;
-    for (const piece of pieces) whole = body.add(piece);
+    for (const piece of pieces) body.add(piece);
     const onReply = (reply: Reply): void => {
       body.release();
       finish(reply);
     };
-    service.handle(whole ?? new Uint8Array(0), scope, { onReply });
+    service.handle(body.end(), scope, { onReply });
   }
 
   #forwarded(message: NatsMessage): Record<string, string> | undefined {

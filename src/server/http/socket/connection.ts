@@ -156,7 +156,8 @@ export class SocketConnection implements Subscriber {
       message.failure = verdict.refusal.code;
     }
     try {
-      service.handle(body.add(bytes) ?? bytes, scope, message);
+      body.add(bytes);
+      service.handle(body.end(), scope, message);
     } catch (error) {
       this.#onFault(message, error);
       return;

@@ -29,19 +29,10 @@ export function readArguments<const O extends Options>(usage: string, options: O
   return process.exit();
 }
 
-/** A number of an option, or the end of the process. */
-export function readNumber(name: string, text: string, least = 0): number {
-  return numberOf('a number', name, text, least, Number(text) >= least);
-}
-
 /** A whole number of an option, or the end of the process. */
 export function readCount(name: string, text: string, least = 0): number {
-  const isOne = Number.isSafeInteger(Number(text)) && Number(text) >= least;
-  return numberOf('a whole number', name, text, least, isOne);
-}
-
-function numberOf(kind: string, name: string, text: string, least: number, isOne: boolean): number {
   // An empty text is 0 to JavaScript.
-  if (isOne && text.trim() !== '') return Number(text);
-  return fail(`--${name} is ${kind} of at least ${least}, not ${text}`);
+  if (text.trim() !== '' && Number.isSafeInteger(Number(text)) && Number(text) >= least)
+    return Number(text);
+  return fail(`--${name} is a whole number of at least ${least}, not ${text}`);
 }

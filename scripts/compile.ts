@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { keptConsole } from './console.ts';
 import { joinModules } from './join-modules.ts';
-import { keptConsole } from './kept-console.ts';
 import { run } from './run.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
@@ -62,27 +62,14 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
   return copy;
 }
 
-/**
- * Removes what runs that were killed have left: what is older than an hour and whose maker has ended, since a soak reads its copy for
- * hours. What is younger stays: the report of the coverage reads a copy after its maker has ended.
- */
+/** Removes what runs that were killed have left: a soak reads its copy for hours, the report of the coverage after its run. */
 function removeForgotten(builds: string): void {
   for (const name of readdirSync(builds)) {
     const path = join(builds, name);
     // What other scripts have installed here is no copy, and stays.
-    const copy = /^(?:test-(\d+)|console|reference)-/.exec(name);
-    const isOld = Date.now() - statSync(path).mtimeMs > 3_600_000;
-    if (copy !== null && isOld && !isRunning(copy[1]))
+    const isOld = Date.now() - statSync(path).mtimeMs > 86_400_000;
+    if (isOld && /^(?:test|console|reference)-/.test(name))
       rmSync(path, { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: string | undefined): boolean {
-  try {
-    return pid !== undefined && process.kill(Number(pid), 0);
-  } catch (error) {
-    // A process of another user may not be asked, but is there.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

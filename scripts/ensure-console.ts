@@ -6,7 +6,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
-import { keptConsole } from './kept-console.ts';
+import { keptConsole } from './console.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const to = join(root, 'dist/console');

@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
-import { fail, readArguments } from './arguments.ts';
+import { fail, readArguments, readCount } from './arguments.ts';
 
 const usage = `npm run fuzz -- [options]
 
@@ -21,11 +21,9 @@ const values = readArguments(usage, {
   seed: { type: 'string' },
   path: { type: 'string' },
 });
-const minutes = Number(values.minutes);
-if (!(minutes > 0)) fail(`--minutes is a number above 0, not ${values.minutes}`);
+const minutes = readCount('minutes', values.minutes, 1);
 /** Each run has another seed, unless --seed gives one. */
-const first = Number(values.seed ?? randomInt(2 ** 31));
-if (!Number.isSafeInteger(first)) fail(`--seed is an integer, not ${values.seed}`);
+const first = values.seed === undefined ? randomInt(2 ** 31) : readCount('seed', values.seed);
 const { path } = values;
 const known = Object.keys(fuzzers);
 const names = values.only?.split(',') ?? known.filter(isThere);

@@ -1,6 +1,6 @@
 /**
  * `npm run release:rehearse [-- --all-platforms]`: what users would see after a release. Packs all packages, has a registry on this
- * machine serve them, installs them from there in empty folders as the guide says, and runs what a user would run. Prints sizes and
+ * machine serve them, installs them from there in empty folders, and runs what a user would run. Prints sizes and
  * times. Fails if a step fails or an installation is larger than it may be.
  *
  *   --all-platforms   makes the packages of uWebSockets.js for all platforms, not for this one alone

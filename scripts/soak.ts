@@ -3,23 +3,18 @@
  * another caller, if a call ran twice, or if memory, threads or descriptors grew.
  */
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { text } from 'node:stream/consumers';
 import { messageOf } from '../src/core/base/message-of.ts';
-import { mallocSettings } from '../src/server/supervisor/fork-server.ts';
-import { Compiled, compiledTree } from '../test/compiled.ts';
-import { trendOf } from '../test/faults/memory-trend.ts';
+import { compiledTree } from '../test/compiled.ts';
 import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
-import type { Reading } from '../test/fixtures/faults/killed-threads.ts';
 import { runNatsSoak } from '../test/nats/soak/soak.ts';
 import { CompiledCli } from '../test/supervisor/processes/cli.ts';
 import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
 import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
 import { replacementRounds } from '../test/supervisor/processes/replacements.ts';
-import { fail, readArguments, readCount, readNumber } from './arguments.ts';
+import { fail, readArguments, readCount } from './arguments.ts';
 
 const usage = `npm run soak -- [options]
 
@@ -33,8 +28,7 @@ FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.
 Instead of all that:
 
   --nats           each fault of a cluster over NATS in its turn
-  --drain          SIGTERMs and rolling replacements under load, and kills of a server's only process
-  --threads        what killed threads leave behind in memory`;
+  --drain          SIGTERMs and rolling replacements under load, and kills of a server's only process`;
 
 const values = readArguments(usage, {
   calls: { type: 'string', default: '200000' },
@@ -42,7 +36,6 @@ const values = readArguments(usage, {
   clock: { type: 'boolean', default: true },
   nats: { type: 'boolean', default: false },
   drain: { type: 'boolean', default: false },
-  threads: { type: 'boolean', default: false },
 });
 
 /** @returns what must not have happened */
@@ -68,7 +61,7 @@ async function soakCalls(): Promise<readonly string[]> {
     seed,
     calls,
     hostile: 1,
-    minutes: readNumber('minutes', values.minutes),
+    minutes: readCount('minutes', values.minutes),
     reloads: often(12),
     bursts: often(50),
     // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
@@ -90,7 +83,6 @@ const processes = 2;
 const rounds = 200;
 const replacements = 20;
 const processKills = 20;
-const threadKills = 300;
 
 /**
  * Compares the calls that handlers accepted with the answers that callers got, and counts connections that were reset before the
@@ -131,56 +123,10 @@ async function soakDrain(): Promise<readonly string[]> {
   }
 }
 
-/** KB for each kill, with a 95% interval, over the second half: in the first the process finds its size. */
-function slopeOf(readings: readonly Reading[], of: (reading: Reading) => number): string {
-  const settled = readings.slice(readings.length >> 1);
-  const { slope, error } = trendOf(settled.map((one) => [one.kills, of(one) * 1024]));
-  return `${slope.toFixed(1)} +- ${error.toFixed(1)}`;
-}
-
-/** In plain Node and in the service, with and without load, and with fewer arenas of malloc. */
-async function soakThreads(): Promise<void> {
-  const oneArena = { ...mallocSettings, MALLOC_ARENA_MAX: '1' };
-  const runs = [
-    ['node', '', mallocSettings],
-    ['node', ', one arena of malloc', oneArena],
-    ['service', '', mallocSettings],
-    ['service under load', '', mallocSettings],
-    ['service under load', ', one arena of malloc', oneArena],
-  ] as const;
-  const compiled = new Compiled(await compiledTree());
-  try {
-    console.log(`${threadKills} kills each\n`);
-    console.log('| | RSS first, half, last, MB | RSS, KB a kill | heap, KB a kill |');
-    console.log('|---|--:|--:|--:|');
-    for (const [subject, how, env] of runs) {
-      const args = [subject, String(threadKills)];
-      const child = compiled.start('test/fixtures/faults/killed-threads.ts', args, env);
-      const ended = once(child, 'close');
-      const printed = await text(child.stdout);
-      const [code] = await ended;
-      if (code !== 0) throw new Error(`${subject} ended with ${code}`);
-      const readings = JSON.parse(printed) as Reading[];
-      const at = [0, readings.length >> 1, readings.length - 1];
-      const rss = at.map((i) => Math.round(readings[i]?.rssMb ?? 0)).join(', ');
-      const rssSlope = slopeOf(readings, ({ rssMb }) => rssMb);
-      const heapSlope = slopeOf(readings, ({ heapMb }) => heapMb);
-      console.log(`| ${subject}${how} | ${rss} | ${rssSlope} | ${heapSlope} |`);
-    }
-  } finally {
-    compiled.remove();
-  }
-}
-
-async function run(): Promise<readonly string[]> {
-  if (values.nats) process.exit(await runNatsSoak());
-  if (values.drain) return soakDrain();
-  if (!values.threads) return soakCalls();
-  await soakThreads();
-  return [];
-}
-
-const violations = await run().catch((error: unknown) => fail(messageOf(error)));
+if (values.nats) process.exit(await runNatsSoak());
+const violations = await (values.drain ? soakDrain() : soakCalls()).catch((error: unknown) =>
+  fail(messageOf(error)),
+);
 for (const violation of violations.slice(0, 20)) console.error(violation);
 if (violations.length > 0) {
   console.error(`${violations.length} violations`);

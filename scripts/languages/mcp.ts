@@ -15,8 +15,7 @@ import { jwt } from '../../src/extras/jwt/jwt.ts';
 import { RpcApp } from '../../src/index.ts';
 import { root } from '../../test/files.ts';
 import { Issuer } from '../../test/jwt/issuer.ts';
-import { builds, pythonShell, Shell } from './shell.ts';
-import type { Suite } from './suite.ts';
+import { builds, pythonShell, Shell, type Suite } from './shell.ts';
 
 const versions = {
   node: '22.23.3',

@@ -4,6 +4,14 @@ import { basename, delimiter, join } from 'node:path';
 import { root } from '../../test/files.ts';
 import { run } from '../run.ts';
 
+/** What `npm run test:languages` or `npm run test:recipes` runs. */
+export interface Suite {
+  /** Programs, and what brings them. */
+  readonly needs: Readonly<Record<string, string>>;
+  /** Installs and runs it. @throws Error with the output of what failed */
+  run(): Promise<void>;
+}
+
 /** The suites are built here, each in its own folder. */
 export const builds = join(root, '.build/languages');
 

@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { keptConsole } from '../../scripts/kept-console.ts';
+import { keptConsole } from '../../scripts/console.ts';
 import { root, tree } from '../files.ts';
 
 export interface Got {

@@ -29,9 +29,9 @@ test('each piece of code stands in a file of test/languages, line by line', () =
   );
 });
 
-test('each command that generates is one of scripts/languages/http-api.ts', () => {
+test('each command that generates is one of scripts/languages/clients.ts', () => {
   // A long command is written in parts.
-  const script = read('scripts/languages/http-api.ts').replace(/' \+\s+'/g, '');
+  const script = read('scripts/languages/clients.ts').replace(/' \+\s+'/g, '');
   const commands = fences(page)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.trim().split('\n'))

@@ -1,4 +1,4 @@
-/** Plays a recipe in the folder that `scripts/test-recipes.ts` has made. */
+/** Plays a recipe in the folder that `npm run test:recipes` has made. */
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

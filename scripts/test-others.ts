@@ -1,18 +1,18 @@
 /**
- * `npm run test:languages [-- SUITE...]`: programs in other languages, and of other people, against a server of this repository
- * with worker threads. They are installed in .build/languages; nothing of them is a dependency of this package.
+ * `npm run test:languages [-- NAME...]`: programs in other languages, and of other people, against a server of this repository with
+ * worker threads. `npm run test:recipes [-- NAME...]`: the recipes with frameworks. What they need is installed in folders of their
+ * own; nothing of it is a dependency of this package.
  */
 import { messageOf } from '../src/core/base/message-of.ts';
 import { findProgram } from '../test/programs.ts';
 import { fail } from './arguments.ts';
-import { httpApiSuites } from './languages/http-api.ts';
+import { clients } from './languages/clients.ts';
 import { mcp } from './languages/mcp.ts';
-import type { Suite } from './languages/suite.ts';
+import { recipes } from './languages/recipes.ts';
 
-const suites: Readonly<Record<string, Suite>> = { ...httpApiSuites, mcp };
-
+const [kind, ...names] = process.argv.slice(2);
+const suites = kind === 'recipes' ? recipes : { ...clients, mcp };
 const known = Object.keys(suites);
-const names = process.argv.slice(2);
 const unknown = names.find((name) => !known.includes(name));
 if (unknown !== undefined) fail(`${unknown}: no such suite; there are ${known.join(', ')}`);
 const chosen = Object.entries(suites).filter(

@@ -1,5 +1,5 @@
 /**
- * `npm run build [-- client | console]`: writes what is published beside the sources: of the package, of the client's
+ * `npm run build [-- client | console [FOLDER]]`: writes what is published beside the sources: of the package, of the client's
  * package, or of the page of the console alone.
  */
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { buildClient, buildPackage } from './bundle.ts';
 import { buildConsole } from './console.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [, , what] = process.argv;
+const [what, folder = join(root, 'dist/console')] = process.argv.slice(2);
 try {
   if (what === 'client') await buildClient(root, join(root, 'packages/client'));
-  else if (what === 'console') await buildConsole(root, join(root, 'dist/console'));
+  else if (what === 'console') await buildConsole(root, folder);
   else if (what === undefined) await buildPackage(root, join(root, 'dist'));
   else fail(`${what}: nothing is built by that name; there are client and console`);
 } catch (error) {

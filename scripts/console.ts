@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
+import { run } from './run.ts';
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -101,7 +102,9 @@ export async function keptConsole(
   if (existsSync(built)) return built;
   onBuild();
   const own = `${built}-${process.pid}`;
-  await buildConsole(root, own);
+  // By a process of its own: vite changes NODE_ENV.
+  const args = ['--import', 'tsx', 'scripts/build.ts', 'console', own];
+  await run(process.execPath, args, { cwd: root });
   try {
     renameSync(own, built);
   } catch {

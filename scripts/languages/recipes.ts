@@ -52,8 +52,15 @@ const pages = ofFrameworks.map((page) => basename(page, '.md'));
 const names = new Set([...files.map((name) => basename(name, suffix)), ...pages]);
 
 async function play(name: string): Promise<void> {
-  await (whole ??= install());
-  const args = ['--import', 'tsx', '--test', '--test-reporter=spec', join(sources, name + suffix)];
+  whole ??= install();
+  await whole;
+  const args = [
+    '--import',
+    'tsx',
+    '--test',
+    '--test-reporter=spec',
+    join(sources, `${name}${suffix}`),
+  ];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Error(`failed with ${status}`);
 }

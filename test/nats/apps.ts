@@ -1,6 +1,6 @@
-import { provideClusterTransport } from '../../src/core/service/cluster.ts';
+import { provideCluster } from '../../src/core/service/cluster.ts';
 import { type MemberLimits, memberLimits } from '../../src/extras/nats/liveness.ts';
-import * as transport from '../../src/extras/nats/transport.ts';
+import { connectServices } from '../../src/extras/nats/transport.ts';
 import { type AppOptions, Router, type RpcApp, Type } from '../../src/index.ts';
 import { startApp } from '../harness.ts';
 import { until } from '../turns.ts';
@@ -55,15 +55,14 @@ export async function withLimits<T>(
   limits: Partial<MemberLimits>,
   start: () => Promise<T>,
 ): Promise<T> {
-  provideClusterTransport(async () => ({
-    ...transport,
-    openServices: (opened, options) =>
-      transport.openServices(opened, options, { ...memberLimits, ...limits }),
-  }));
+  provideCluster(
+    async () => (options, signal) =>
+      connectServices(options, signal, { ...memberLimits, ...limits }),
+  );
   try {
     return await start();
   } finally {
-    provideClusterTransport(async () => transport);
+    provideCluster(async () => connectServices);
   }
 }
 

@@ -16,17 +16,6 @@ import {
 } from '../procedures/router.ts';
 import type { Procedure } from '../procedures/types.ts';
 
-/** A connection to the other machines, for as long as the process lives. */
-export interface ClusterConnection {
-  /** False from the loss of the connection until it is back. */
-  readonly connected: boolean;
-  readonly reconnects: number;
-  /** @throws StartupError if the other side denied what was asked of it before */
-  confirm(): Promise<void>;
-  /** Idempotent; never rejects. */
-  close(): Promise<void>;
-}
-
 /** `starting`: no member was heard of yet; `alone`: there is none; `disconnected`: the connection is lost. */
 export type RemoteState = 'starting' | 'ready' | 'alone' | 'disconnected';
 
@@ -44,33 +33,23 @@ export interface RemoteService {
       readonly queued: number;
       readonly counters: { readonly requeued: number; readonly lost: number };
     };
-  /** Called when `procedures` is another map. */
-  onProcedures: () => void;
   figures(): readonly Omit<MemberFigures, 'service'>[];
-  /** Finishes the calls for `graceMs` at most. */
+}
+
+/** The services of other machines, and the connection to them. */
+export interface RemoteServices {
+  readonly connection: {
+    /** False from the loss of the connection until it is back. */
+    readonly connected: boolean;
+    readonly reconnects: number;
+  };
+  /** In the order of the configuration; none in a member. */
+  readonly services: readonly RemoteService[];
+  /** Finishes the calls for `graceMs` at most, and closes the connection. Never rejects. */
   close(graceMs: number): Promise<void>;
 }
 
-export interface RemoteOptions extends ClusterOptions {
-  /** How long the name of a procedure stays known whose last member has gone, milliseconds. */
-  readonly namesKeptMs: number;
-}
-
-/** What reaches the other machines. It is loaded by a service that has such machines. */
-export interface ClusterTransport {
-  /** @throws StartupError */
-  connect(config: Config, log: Log, signal: AbortSignal): Promise<ClusterConnection>;
-  /** Opens the services of the configuration, in its order. @param connection that `connect` gave */
-  openServices(connection: ClusterConnection, options: RemoteOptions): readonly RemoteService[];
-}
-
-let load: (() => Promise<ClusterTransport>) | undefined;
-
-/** Says how the transport is loaded: the core itself imports none. */
-export function provideClusterTransport(loads: () => Promise<ClusterTransport>): void {
-  load = loads;
-}
-
+/** What calls to other machines need of the service. */
 export interface ClusterOptions {
   readonly config: Config;
   readonly log: Log;
@@ -79,6 +58,25 @@ export interface ClusterOptions {
   readonly replyMemory: ReplyMemory;
   /** The streams that calls to members open. */
   readonly streams: OpenStreams;
+}
+
+export interface RemoteOptions extends ClusterOptions {
+  /** Called when the `procedures` of a service are another map. */
+  readonly onProcedures: () => void;
+}
+
+/**
+ * Connects to the other machines. It does not wait for members.
+ *
+ * @throws StartupError; nothing stays connected then
+ */
+type ConnectServices = (options: RemoteOptions, signal: AbortSignal) => Promise<RemoteServices>;
+
+let load: (() => Promise<ConnectServices>) | undefined;
+
+/** Says how `ConnectServices` is loaded: the core itself imports no transport. */
+export function provideCluster(loads: () => Promise<ConnectServices>): void {
+  load = loads;
 }
 
 /** What /metrics and `stats()` show of the other machines. */
@@ -91,12 +89,6 @@ export interface RemoteStats {
   /** Calls of which nobody knows whether they ran. */
   readonly lost: number;
 }
-
-/**
- * A procedure whose last member has gone stays known for so long at least, milliseconds, and for as long as a call may wait for a
- * member: that member may be in a restart.
- */
-const leastNamesKeptMs = 30_000;
 
 interface Merged {
   readonly local: AnyRouter;
@@ -112,10 +104,9 @@ export class Cluster {
   readonly isGateway: boolean;
   readonly #options: ClusterOptions;
   readonly #executors = new WeakMap<Procedure, Executor>();
-  #connecting: Promise<ClusterConnection> | undefined;
+  #connecting: Promise<RemoteServices> | undefined;
   readonly #leaving = new AbortController();
-  #connection: ClusterConnection | undefined;
-  #gateways: readonly RemoteService[] = [];
+  #remote: RemoteServices | undefined;
   #procedures: ReadonlyMap<string, Procedure> = new Map();
   #merged: Merged | undefined;
   /** Names that members serve and this process serves itself, of which the log has told. */
@@ -126,45 +117,41 @@ export class Cluster {
     this.isGateway = options.config.natsRole !== 'member';
   }
 
-  /** undefined before `connect` has resolved. */
-  get connection(): ClusterConnection | undefined {
-    return this.#connection;
-  }
-
   /**
    * Connects, and if this is a gateway asks who is there; it does not wait for members.
    *
    * @throws StartupError
    */
-  connect(): Promise<ClusterConnection> {
+  async connect(): Promise<RemoteServices['connection']> {
     this.#connecting ??= this.#connect();
-    return this.#connecting;
+    const { connection } = await this.#connecting;
+    return connection;
   }
 
   /** What keeps calls from being served; undefined: nothing. */
   get state(): Exclude<RemoteState, 'ready'> | undefined {
-    if (this.#connection?.connected !== true) return 'disconnected';
-    const states = this.#gateways.map(({ state }) => state);
+    if (this.#remote?.connection.connected !== true) return 'disconnected';
+    const states = this.#services.map(({ state }) => state);
     if (states.length === 0 || states.includes('ready')) return undefined;
     return states.includes('starting') ? 'starting' : 'alone';
   }
 
   /** Whether procedures may exist of which nobody has told yet. */
   get isIncomplete(): boolean {
-    return this.#gateways.some(({ hasServed }) => !hasServed);
+    return this.#services.some(({ hasServed }) => !hasServed);
   }
 
   get executors(): readonly ExecutorFigures[] {
-    return this.#gateways.map(({ executor }) => executor);
+    return this.#services.map(({ executor }) => executor);
   }
 
   get reconnects(): number {
-    return this.#connection?.reconnects ?? 0;
+    return this.#remote?.connection.reconnects ?? 0;
   }
 
   stats(): RemoteStats {
-    const sum = (of: (gateway: RemoteService) => number): number =>
-      this.#gateways.reduce((total, gateway) => total + of(gateway), 0);
+    const sum = (of: (service: RemoteService) => number): number =>
+      this.#services.reduce((total, service) => total + of(service), 0);
     return {
       members: sum(({ members }) => members),
       inFlight: sum(({ executor }) => executor.inFlight),
@@ -176,8 +163,8 @@ export class Cluster {
 
   /** Each member of each service, those that are silent or go among them. */
   members(): readonly MemberFigures[] {
-    return this.#gateways.flatMap((gateway, at) =>
-      gateway.figures().map((one) => ({ service: this.#options.config.service[at] ?? '', ...one })),
+    return this.#services.flatMap((service, at) =>
+      service.figures().map((one) => ({ service: this.#options.config.service[at] ?? '', ...one })),
     );
   }
 
@@ -207,36 +194,28 @@ export class Cluster {
   async close(graceMs: number): Promise<void> {
     // A server that has not answered yet is not waited for.
     this.#leaving.abort();
-    const connection = await this.#connecting?.catch(() => undefined);
-    await Promise.all(this.#gateways.map((gateway) => gateway.close(graceMs)));
-    await connection?.close();
+    const remote = await this.#connecting?.catch(() => undefined);
+    await remote?.close(graceMs);
   }
 
-  async #connect(): Promise<ClusterConnection> {
-    const { config, log } = this.#options;
+  get #services(): readonly RemoteService[] {
+    return this.#remote?.services ?? [];
+  }
+
+  async #connect(): Promise<RemoteServices> {
     if (load === undefined) throw new Error('no transport was provided');
-    const transport = await load();
-    const connection = await transport.connect(config, log, this.#leaving.signal);
-    this.#connection = connection;
-    if (!this.isGateway) return connection;
-    const namesKeptMs = Math.max(config.maxQueueMs, leastNamesKeptMs);
-    this.#gateways = transport.openServices(connection, { ...this.#options, namesKeptMs });
-    for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
-    try {
-      await connection.confirm();
-    } catch (error) {
-      // Nobody will ever close this connection, and its client would connect again for as long as the process lives.
-      await Promise.all(this.#gateways.map((gateway) => gateway.close(0)));
-      await connection.close();
-      throw error;
-    }
-    return connection;
+    const connectServices = await load();
+    const options = { ...this.#options, onProcedures: () => this.#merge() };
+    this.#remote = await connectServices(options, this.#leaving.signal);
+    // Members may have told what they serve before the services were here.
+    this.#merge();
+    return this.#remote;
   }
 
   /** Of a name that several services have, the first service has it. */
   #merge(): void {
     const procedures = new Map<string, Procedure>();
-    for (const { procedures: served, executor } of this.#gateways) {
+    for (const { procedures: served, executor } of this.#services) {
       for (const [name, procedure] of served) {
         if (procedures.has(name)) continue;
         procedures.set(name, procedure);

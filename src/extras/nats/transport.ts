@@ -1,38 +1,51 @@
 import { stackOf } from '../../core/base/message-of.ts';
-import type { Config } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
-import type {
-  ClusterConnection,
-  RemoteOptions,
-  RemoteService,
-} from '../../core/service/cluster.ts';
+import type { RemoteOptions, RemoteServices } from '../../core/service/cluster.ts';
 import { connectNats } from './connection/connect.ts';
-import type { NatsConnection, NatsEvents } from './connection/connection.ts';
+import type { NatsEvents } from './connection/connection.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { lessLoadedOfTwo } from './gateway/remote-pool.ts';
 import { type MemberLimits, memberLimits } from './liveness.ts';
 import { MalformedMessage } from './wire.ts';
 
-/** The {@link ClusterTransport} over NATS. */
+/**
+ * A procedure whose last member has gone stays known for so long at least, milliseconds, and for as long as a call may wait for a
+ * member: that member may be in a restart.
+ */
+const leastNamesKeptMs = 30_000;
 
-/** @throws StartupError */
-export function connect(config: Config, log: Log, signal: AbortSignal): Promise<NatsConnection> {
-  const name = `tandem ${config.natsRole} ${config.service.join(' ')}`;
-  return connectNats({ ...config, name }, natsLog(log), signal);
-}
-
-/** @param opened by {@link connect} */
-export function openServices(
-  opened: ClusterConnection,
-  { config, log, observer, ...shared }: RemoteOptions,
+/** @throws StartupError; nothing stays connected then */
+export async function connectServices(
+  { config, log, observer, onProcedures, ...shared }: RemoteOptions,
+  signal: AbortSignal,
   limits: MemberLimits = memberLimits,
-): readonly RemoteService[] {
-  // `connect` makes no others.
-  const connection = opened as NatsConnection;
-  const more = { ...shared, id: connection.nuid(), choose: lessLoadedOfTwo, memberLimits: limits };
-  return config.service.map(
-    (name) => new Gateway({ ...config, connection, name, ...more }, observer, log),
-  );
+): Promise<RemoteServices> {
+  const clientName = `tandem ${config.natsRole} ${config.service.join(' ')}`;
+  const connection = await connectNats({ ...config, name: clientName }, natsLog(log), signal);
+  const options = {
+    ...config,
+    ...shared,
+    connection,
+    id: connection.nuid(),
+    choose: lessLoadedOfTwo,
+    memberLimits: limits,
+    namesKeptMs: Math.max(config.maxQueueMs, leastNamesKeptMs),
+  };
+  const names = config.natsRole === 'member' ? [] : config.service;
+  const services = names.map((name) => new Gateway({ ...options, name }, observer, log));
+  for (const service of services) service.onProcedures = onProcedures;
+  const close = async (graceMs: number): Promise<void> => {
+    await Promise.all(services.map((service) => service.close(graceMs)));
+    await connection.close();
+  };
+  try {
+    if (services.length > 0) await connection.confirm();
+  } catch (error) {
+    // Nobody will ever close this connection, and its client would connect again for as long as the process lives.
+    await close(0);
+    throw error;
+  }
+  return { connection, services, close };
 }
 
 export function natsLog(log: Log): NatsEvents {

@@ -1,13 +1,13 @@
 import { type Config, mcpPath } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
-import { provideClusterTransport } from '../../core/service/cluster.ts';
+import { provideCluster } from '../../core/service/cluster.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { ConsoleOptions, TakeProfile } from '../../extras/console/console.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
 
 /** NATS, MCP and the console are loaded by the services that use them. */
 
-provideClusterTransport(() => import('../../extras/nats/transport.ts'));
+provideCluster(async () => (await import('../../extras/nats/transport.ts')).connectServices);
 
 export interface SiteOptions {
   /** Whether only this machine can reach the server. */

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import { Sweep } from '../../../core/dispatch/deadline.ts';
 import { describeProcedure } from '../../../core/procedures/document/introspect.ts';
 import { tableOf, versionOf } from '../../../core/procedures/router.ts';
-import type { ClusterConnection } from '../../../core/service/cluster.ts';
+import type { RemoteServices } from '../../../core/service/cluster.ts';
 import type { Dispatcher } from '../../../core/service/dispatcher.ts';
 import type {
   NatsConnection,
@@ -338,16 +338,17 @@ export class Membership {
   /**
    * Listens for calls. The dispatcher is ready.
    *
-   * @param connection of the transport in transport.ts
+   * @param opened the connection of the cluster, which transport.ts has made
    * @throws StartupError if the permissions of the NATS server do not allow it; nothing listens then
    */
   static async join(
     dispatcher: Dispatcher,
-    connection: ClusterConnection,
+    opened: RemoteServices['connection'],
     authenticate: Authenticator<NatsFacts> | undefined,
   ): Promise<Membership> {
     // That transport makes no others.
-    const membership = new Membership(dispatcher, connection as NatsConnection, authenticate);
+    const connection = opened as NatsConnection;
+    const membership = new Membership(dispatcher, connection, authenticate);
     try {
       await connection.confirm();
     } catch (error) {

@@ -96,15 +96,17 @@ describe('what a worker tells', () => {
   });
 });
 
-test('a message that no replica posts, on its own port: the thread is replaced, one line tells of it, and what had not started runs elsewhere', async (t) => {
-  const running = Running.make(t, { modules });
-  await running.dispatcher.ready();
-  const thread = resultOf(await running.ask({ method: 'babble', id: 1 }));
-  await until(() => lostThreads(running).length === 1);
-  const replies = await Promise.all([1, 2, 3].map((id) => running.ask({ method: 'echo', id })));
-  for (const reply of replies) assert.notEqual(resultOf(reply), thread);
-  assert.equal(lostThreads(running).length, 1);
-});
+for (const message of [null, {}, [1, 2], { type: 'fault', fault: null }]) {
+  test(`${JSON.stringify(message)} of a worker: its thread is replaced, one line tells of it, and what had not started runs elsewhere`, async (t) => {
+    const running = Running.make(t, { modules });
+    await running.dispatcher.ready();
+    const thread = resultOf(await running.ask({ method: 'babble', params: { message }, id: 1 }));
+    await until(() => lostThreads(running).length === 1);
+    const replies = await Promise.all([1, 2, 3].map((id) => running.ask({ method: 'echo', id })));
+    for (const reply of replies) assert.notEqual(resultOf(reply), thread);
+    assert.equal(lostThreads(running).length, 1);
+  });
+}
 
 function lostThreads({ lines }: Running): unknown[] {
   return lines.filter(({ fields }) => fields.event === 'worker-lost');

@@ -141,7 +141,7 @@ export interface CallLine {
 /** Lines that one thread may write in a second. Each costs the main thread some microseconds. */
 const linesPerSecond = 1000;
 /** Characters of the longest JSON text of the fields of a line, and of its longest sentence. */
-export const maxLine = 8192;
+const maxLine = 8192;
 
 /** The lines of all calls of one thread. They are bounded; what is dropped is counted, and the count is a line. */
 export class CallLines {

@@ -6,9 +6,6 @@ import { ErrorCode, RpcError, repeatedCodes } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import { jsonText } from '../schema/result.ts';
 
-// Taken as this package loads: in a worker a handler may replace them, for every later call.
-const { parse, stringify } = JSON;
-
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
 export type FaultReporter = (fault: Fault) => void;
 
@@ -70,7 +67,7 @@ function rpcErrorOutcome(error: RpcError, isUnrun: boolean): Outcome {
   const { code, message } = error;
   // Checked again, since the code goes into the text as it is: another copy of the package may have made the error.
   if (!Number.isSafeInteger(code)) throw new TypeError('its code is not an integer');
-  const head = `{"code":${code},"message":${stringify(String(message))}`;
+  const head = `{"code":${code},"message":${JSON.stringify(String(message))}`;
   const data = dataText(error, isUnrun);
   const text = data === undefined ? `${head}}` : `${head},"data":${data}}`;
   return { ok: false, code, text };
@@ -80,11 +77,11 @@ function rpcErrorOutcome(error: RpcError, isUnrun: boolean): Outcome {
 function dataText({ code, data }: RpcError, isUnrun: boolean): string | undefined {
   const text = data === undefined ? undefined : jsonText(data, 'its data');
   if (!repeatedCodes.has(code) || !(isUnrun || text?.includes('"retry"'))) return text;
-  const kept: unknown = parse(text ?? '{}');
+  const kept: unknown = JSON.parse(text ?? '{}');
   if (!isObject(kept)) return text;
   if (isUnrun) kept.retry = true;
   else delete kept.retry;
-  return stringify(kept);
+  return JSON.stringify(kept);
 }
 
 /**

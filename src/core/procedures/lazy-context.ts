@@ -4,9 +4,6 @@ import type { CallContext, CallLines, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
 import type { Procedure } from './types.ts';
 
-// Taken as this package loads: in a worker a handler may replace it, for every later call.
-const { parse } = JSON;
-
 export interface RequestFacts {
   /** Frozen. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -174,7 +171,7 @@ export class LazyContext implements CallContext {
   }
 
   get id(): string | number | null | undefined {
-    return this.#id === undefined ? undefined : (parse(this.#id) as string | number | null);
+    return this.#id === undefined ? undefined : (JSON.parse(this.#id) as string | number | null);
   }
 
   get method(): string {
@@ -192,7 +189,7 @@ export class LazyContext implements CallContext {
   get auth(): unknown {
     if (this.#auth === undefined) {
       const text = this.#callerFacts?.authText;
-      if (text !== undefined) this.#auth = parse(text);
+      if (text !== undefined) this.#auth = JSON.parse(text);
     }
     return this.#auth;
   }

@@ -1,6 +1,3 @@
-// Taken as this package loads: in a worker a handler may replace it, for every later call.
-const { stringify } = JSON;
-
 /** The error codes this service answers with (docs/protocol.md, "Errors"). */
 export const ErrorCode = {
   ParseError: -32700,
@@ -112,5 +109,5 @@ export function standardError(code: ErrorCode, data?: unknown): RpcError {
 /** The JSON text of a standard error object. `data` must be a JSON value. */
 export function standardErrorText(code: ErrorCode, data?: unknown): string {
   const head = `{"code":${code},"message":"${messages[code]}"`;
-  return data === undefined ? `${head}}` : `${head},"data":${stringify(data)}}`;
+  return data === undefined ? `${head}}` : `${head},"data":${JSON.stringify(data)}}`;
 }

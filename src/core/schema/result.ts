@@ -2,9 +2,6 @@ import { isPlain } from '../base/value-kinds.ts';
 import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
 import { shownSegment } from './pointer.ts';
 
-// Taken as this package loads: in a worker a handler may replace it, for every later call.
-const { stringify } = JSON;
-
 /**
  * The outcome of a value of which nothing is declared. Its text is searched, for which V8 copies the pieces that
  * JSON.stringify has made into one. So the reply is joined first: it has to be in one piece sooner or later.
@@ -42,7 +39,7 @@ export function jsonText(value: unknown, what: string): string {
   }
   let text: string | undefined;
   try {
-    text = stringify(value) as string | undefined;
+    text = JSON.stringify(value) as string | undefined;
   } catch (error) {
     throw (error instanceof TypeError ? unwritableFault(value, what) : undefined) ?? error;
   }

@@ -43,13 +43,8 @@ export function logLine(log: Log): (line: CallLine) => void {
     );
 }
 
-/** The text crossed from a worker, which may have sent any. */
 function parsed(text: string | undefined, revive?: typeof hideSecrets): unknown {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text, revive) as unknown);
-  } catch {
-    return undefined;
-  }
+  return text === undefined ? undefined : (JSON.parse(text, revive) as unknown);
 }
 
 /** Logs a broadcast that has thrown in a thread. */

@@ -31,8 +31,6 @@ const load = createRequire(import.meta.url);
 export class WorkerThreads {
   readonly #piscina: Piscina;
   readonly #options: PoolOptions;
-  /** The signals of the tasks that were told to close: their results are expected. */
-  readonly #closing = new WeakSet<AbortSignal>();
 
   constructor(options: PoolOptions, onError: (error: Error) => void) {
     this.#options = options;
@@ -59,7 +57,6 @@ export class WorkerThreads {
       // The memory of a thread that is being ended. Of any other thread the task tells.
       if (codeOf(error) !== outOfMemory) onError(error);
     });
-    this.#piscina.on('workerCreate', (created: object) => this.#guard(created));
   }
 
   /**
@@ -118,7 +115,12 @@ export class WorkerThreads {
         if (message.type === 'ready' || message.type === 'stage') {
           thread ??= this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
         }
-        worker.onNotice(message);
+        try {
+          worker.onNotice(message);
+        } catch (error) {
+          // What a notice holds is not checked. Nonsense costs its worker, never the main thread.
+          worker.onUnreadable(`its message could not be handled: ${messageOf(error)}`);
+        }
       }
     });
     const ended = this.#piscina
@@ -137,10 +139,7 @@ export class WorkerThreads {
       get idleMs() {
         return thread?.performance.eventLoopUtilization().idle ?? 0;
       },
-      post: (message) => {
-        if (message.type === 'close') this.#closing.add(abort.signal);
-        port.postMessage(message);
-      },
+      post: (message) => port.postMessage(message),
       collect: () => void drain(),
       kill: () => abort.abort(),
     };
@@ -154,52 +153,6 @@ export class WorkerThreads {
   /** Has piscina replace threads that end, as long as there are fewer. */
   #keep(threads: number): void {
     (this.#piscina.options as { minThreads: number }).minThreads = threads;
-  }
-
-  /**
-   * Ends a thread that posts what it should not: procedures can get hold of every port of their thread. Piscina and Node trust
-   * what comes there: `null` would end the process, and a forged result would give a thread away that is in use.
-   */
-  #guard(created: object): void {
-    const [key = ''] = Object.getOwnPropertySymbols(created);
-    const thread = Reflect.get(created, key) as PiscinaThread;
-    const { worker, port, onMessage } = thread;
-    let isTold = false;
-    const onForged = (): void => {
-      if (isTold) return;
-      isTold = true;
-      // As if the thread had failed: piscina ends it, starts another one and rejects the task.
-      worker.emit('error', new Error('code in it posted on a port that is not its own'));
-    };
-    thread.onMessage = (message) => {
-      if (this.#isResult(message, thread)) onMessage(message);
-      else onForged();
-    };
-    port.on('messageerror', onForged);
-    // Piscina's entry has posted here that it is ready. It fails at the same message again, and passes others on to nobody.
-    worker.removeAllListeners('message').on('messageerror', onForged);
-    // Node's own port.
-    const prototype = Object.getPrototypeOf(worker) as object;
-    const own = Object.getOwnPropertySymbols(prototype).find(
-      ({ description }) => description === 'kOnMessage',
-    );
-    if (own === undefined) return;
-    const onOwn = Reflect.get(prototype, own) as (this: Worker, message: unknown) => void;
-    Object.defineProperty(worker, own, {
-      value: (message: unknown) => {
-        try {
-          onOwn.call(worker, message);
-        } catch {
-          onForged();
-        }
-      },
-    });
-  }
-
-  #isResult(message: unknown, { taskInfos }: PiscinaThread): boolean {
-    if (typeof message !== 'object' || message === null || !('taskId' in message)) return false;
-    const signal = taskInfos.get(message.taskId)?.abortSignal;
-    return signal !== undefined && this.#closing.has(signal);
   }
 
   /** Ends all threads, at once; zombies are not waited for. */
@@ -224,16 +177,6 @@ export class WorkerThreads {
     }
     return exit;
   }
-}
-
-/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/tampering.long.test.ts sees a change. */
-interface PiscinaThread {
-  readonly worker: Worker;
-  readonly port: MessagePort;
-  /** The tasks that it runs. */
-  readonly taskInfos: ReadonlyMap<unknown, { readonly abortSignal: AbortSignal }>;
-  /** Takes what the thread posts on piscina's port. */
-  onMessage: (this: void, message: unknown) => void;
 }
 
 const outOfMemory = 'ERR_WORKER_OUT_OF_MEMORY';

@@ -338,8 +338,8 @@ export class PoolWorker {
   }
 
   /** What the thread wrote or posted can't be read: no result of the thread that comes now can be trusted. */
-  onUnreadable(): void {
-    this.#owner.onBroken(this, 'what it wrote can not be read');
+  onUnreadable(detail = 'what it wrote can not be read'): void {
+    this.#owner.onBroken(this, detail);
   }
 
   onEnd(exit: ThreadExit): void {

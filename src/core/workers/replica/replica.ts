@@ -85,7 +85,6 @@ export class Replica {
   readonly #behindMs: number;
   readonly #runTraced: RunTraced | undefined;
   readonly streams: StreamRuns;
-  readonly #builtins = new Builtins();
   #isBroken = false;
   /** By `clockMs`: when the synchronous code of a call ended last, and when the heap's size was read last. */
   #endedAt = 0;
@@ -132,9 +131,6 @@ export class Replica {
       onFault: (fault) => {
         if (fault.isSent === true || faults.admits(fault.method, fault.method, mostFaults))
           sender.notify({ type: 'fault', fault });
-        // If a handler has replaced what all calls need, they would fail for as long as the thread lives.
-        const { replaced } = this.#builtins;
-        if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
       },
     };
     this.#openOptions = { ...this.#invokeOptions, showsFaults: true };
@@ -425,42 +421,6 @@ export class Replica {
   }
 }
 
-/** What the code of this package in a worker cannot do without. */
-const holders: readonly (readonly [name: string, holder: object])[] = [
-  ['JSON', JSON],
-  ['Object', Object],
-  ['Array', Array],
-  ['Array.prototype', Array.prototype],
-  ['String.prototype', String.prototype],
-  ['Map.prototype', Map.prototype],
-  ['Promise.prototype', Promise.prototype],
-  ['Atomics', Atomics],
-];
-
-/**
- * The functions of the language as they were when the modules had loaded: their polyfills are no fault, but a handler that
- * replaces a function changes every later call of its thread.
- */
-class Builtins {
-  readonly #kept = holders.map(([name, holder]) => {
-    return { name, holder, members: Object.getOwnPropertyDescriptors(holder) };
-  });
-
-  /** The name of one that was replaced since. */
-  get replaced(): string | undefined {
-    for (const { name, holder, members } of this.#kept) {
-      for (const key in members) {
-        const value = Reflect.getOwnPropertyDescriptor(holder, key)?.value as unknown;
-        if (value !== members[key]?.value) return `${name}.${key}`;
-      }
-    }
-    return undefined;
-  }
-}
-
-// Taken as this package loads: a handler may replace it, for every later call of the thread.
-const { parse } = JSON;
-
 /** The parsed params of a call, or the reply that ends it. */
 export type ReadParams =
   | { readonly reply: undefined; readonly params: unknown; readonly id: string | undefined }
@@ -474,7 +434,7 @@ export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadPara
   const { source, start, end, id } = entry;
   if (source === undefined) return { reply: undefined, params: undefined, id };
   // The source is the params alone: a part of a body that the main thread has read whole.
-  if (end === -1) return { reply: undefined, params: parse(textOf(source)), id };
+  if (end === -1) return { reply: undefined, params: JSON.parse(textOf(source)), id };
   const text =
     typeof source === 'string'
       ? source.slice(start, end)
@@ -482,7 +442,7 @@ export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadPara
   // The limit is one less than for the body: the params stand one level deep in it.
   if (!exceedsDepth(text, options.maxDepth - 1)) {
     try {
-      const params: unknown = parse(text);
+      const params: unknown = JSON.parse(text);
       if (typeof params === 'object' && params !== null) return { reply: undefined, params, id };
     } catch {
       // The params are not one JSON value: the exact reader decides.
@@ -508,7 +468,7 @@ function readExactly(text: string, options: ReplicaOptions): ReadParams {
   if (isInvalid(entry)) return { reply: invalidReply(entry), code: entry.code };
   const { id, params, paramsStart, paramsEnd } = entry;
   const isParsed = params !== verified;
-  const value = isParsed ? params : (parse(text.slice(paramsStart, paramsEnd)) as unknown);
+  const value = isParsed ? params : (JSON.parse(text.slice(paramsStart, paramsEnd)) as unknown);
   return { reply: undefined, params: value, id };
 }
 

@@ -279,14 +279,11 @@ export class FrameBuilder {
   }
 }
 
-// Taken as this package loads: a handler may replace it, for every later call of the thread.
-const { parse } = JSON;
-
 function flagsOf({ param, asResult }: RawBytes): number {
   return (param === undefined ? 0 : Flag.attached) | (asResult ? Flag.keepsBytes : 0);
 }
 
-/** The calls of a frame, in their order. By index: a handler may have replaced `push`. */
+/** The calls of a frame, in their order. */
 export function readFrame({ numbers, text, shared, facts, attached }: Frame): FrameEntry[] {
   const entries: FrameEntry[] = [];
   let offset = 0;
@@ -311,7 +308,7 @@ export function readFrame({ numbers, text, shared, facts, attached }: Frame): Fr
       source = new Uint8Array(sharedAt(shared, nextShared++), 0, listed - sourceLength);
     } else if (sourceLength !== none) source = cut(sourceLength);
     const address = addressLength === none ? undefined : { remoteAddress: cut(addressLength) };
-    entries[entries.length] = {
+    entries.push({
       ticket: numbers[at] as number,
       follows: (flags & Flag.follows) !== 0,
       joins: (flags & Flag.joins) !== 0,
@@ -327,7 +324,7 @@ export function readFrame({ numbers, text, shared, facts, attached }: Frame): Fr
       bytes: (flags & Flag.attached) !== 0 ? attached?.[nextAttached++] : undefined,
       keepsBytes: (flags & Flag.keepsBytes) !== 0,
       facts: hasFacts ? new CrossedFacts(facts ?? [], textsPerFacts * nextFacts++) : address,
-    };
+    });
   }
   return entries;
 }
@@ -357,7 +354,7 @@ class CrossedFacts implements RequestFacts {
 
   get headers(): Readonly<Record<string, string>> | undefined {
     if (this.#headersText === undefined) return undefined;
-    this.#headers ??= Object.freeze(parse(this.#headersText) as Record<string, string>);
+    this.#headers ??= Object.freeze(JSON.parse(this.#headersText) as Record<string, string>);
     return this.#headers;
   }
 }

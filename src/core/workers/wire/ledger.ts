@@ -25,9 +25,6 @@
  */
 export const slotCount = 4096;
 
-// Taken as this package loads: a handler may replace one, for every later call of its thread.
-const { add, compareExchange, load, store } = Atomics;
-
 const State = { Free: 0, Sent: 1, Started: 2, Revoked: 3 } as const;
 const sequenceMask = 0x1fff_ffff;
 
@@ -91,7 +88,7 @@ export class Ledger {
 
   /** Main thread: notes that the call of `ticket` is about to be posted. */
   send(ticket: number): void {
-    store(this.#words, wordIndex(ticket), word(ticket, State.Sent));
+    Atomics.store(this.#words, wordIndex(ticket), word(ticket, State.Sent));
   }
 
   /**
@@ -105,7 +102,7 @@ export class Ledger {
 
   /** Main thread: notes that nobody waits for a call that has started. Its synchronous code may look. */
   cancel(ticket: number): void {
-    store(this.#cancelled, ticket % slotCount, word(ticket, State.Started));
+    Atomics.store(this.#cancelled, ticket % slotCount, word(ticket, State.Started));
   }
 
   /** Main thread: notes that nobody waits for a stream. The stretch that its generator is in may look. */
@@ -116,31 +113,31 @@ export class Ledger {
   /** Replica: whether nobody waits for a call that runs here, or for the stream that it has opened. */
   isCancelled(ticket: number): boolean {
     return (
-      load(this.#cancelled, ticket % slotCount) === word(ticket, State.Started) ||
+      Atomics.load(this.#cancelled, ticket % slotCount) === word(ticket, State.Started) ||
       this.#stretch[Stretched.cancelled] === ticket
     );
   }
 
   /** Main thread: when the call began to run, by the main thread's `clockMs`; undefined: it has not begun. */
   startedAt(ticket: number): number | undefined {
-    return load(this.#words, wordIndex(ticket)) === word(ticket, State.Started)
+    return Atomics.load(this.#words, wordIndex(ticket)) === word(ticket, State.Started)
       ? this.#startedAt[ticket % slotCount]
       : undefined;
   }
 
   /** Main thread: whether the thread is inside the synchronous code of this call. */
   isRunning(ticket: number): boolean {
-    return load(this.#words, runningIndex) === (ticket % slotCount) + 1;
+    return Atomics.load(this.#words, runningIndex) === (ticket % slotCount) + 1;
   }
 
   /** Main thread: the slot of the call whose synchronous code the thread is in; -1: of none. */
   get runningSlot(): number {
-    return load(this.#words, runningIndex) - 1;
+    return Atomics.load(this.#words, runningIndex) - 1;
   }
 
   /** Main thread: whether the thread is inside the synchronous code of any call, or of a generator. */
   isBusy(): boolean {
-    return load(this.#words, runningIndex) !== 0;
+    return Atomics.load(this.#words, runningIndex) !== 0;
   }
 
   /**
@@ -151,16 +148,16 @@ export class Ledger {
    */
   start(ticket: number, now: number): boolean {
     // The slot of an old ticket may hold another call that runs: that call's start time must stay.
-    if (load(this.#words, wordIndex(ticket)) !== word(ticket, State.Sent)) return false;
+    if (Atomics.load(this.#words, wordIndex(ticket)) !== word(ticket, State.Sent)) return false;
     this.#startedAt[ticket % slotCount] = now;
     if (!this.#exchange(ticket, State.Sent, State.Started)) return false;
-    store(this.#words, runningIndex, (ticket % slotCount) + 1);
+    Atomics.store(this.#words, runningIndex, (ticket % slotCount) + 1);
     return true;
   }
 
   /** Replica: notes that the thread has left the synchronous code of the call, or the stretch. */
   leave(): void {
-    store(this.#words, runningIndex, 0);
+    Atomics.store(this.#words, runningIndex, 0);
   }
 
   /**
@@ -168,11 +165,11 @@ export class Ledger {
    * while the replica may have been writing it: what matters must be the same, by its number, at a second look.
    */
   get stretch(): Stretch | undefined {
-    if (load(this.#words, runningIndex) !== inStretch) return undefined;
-    const number = load(this.#words, stretchIndex);
+    if (Atomics.load(this.#words, runningIndex) !== inStretch) return undefined;
+    const number = Atomics.load(this.#words, stretchIndex);
     const since = this.#stretch[Stretched.since] as number;
     const ticket = this.#stretch[Stretched.ticket] as number;
-    const isSame = load(this.#words, stretchIndex) === number;
+    const isSame = Atomics.load(this.#words, stretchIndex) === number;
     return isSame ? { ticket, since, number } : undefined;
   }
 
@@ -182,15 +179,18 @@ export class Ledger {
    * @param now by the main thread's `clockMs`
    */
   enterStretch(ticket: number, now: number): void {
-    add(this.#words, stretchIndex, 1);
+    Atomics.add(this.#words, stretchIndex, 1);
     this.#stretch[Stretched.since] = now;
     this.#stretch[Stretched.ticket] = ticket;
-    store(this.#words, runningIndex, inStretch);
+    Atomics.store(this.#words, runningIndex, inStretch);
   }
 
   #exchange(ticket: number, from: number, to: number): boolean {
     const expected = word(ticket, from);
-    return compareExchange(this.#words, wordIndex(ticket), expected, word(ticket, to)) === expected;
+    return (
+      Atomics.compareExchange(this.#words, wordIndex(ticket), expected, word(ticket, to)) ===
+      expected
+    );
   }
 }
 

@@ -7,7 +7,7 @@ import type {
   BroadcastResult,
   BroadcastRun,
 } from '../../procedures/broadcast.ts';
-import { type CallLine, maxLine } from '../../procedures/context.ts';
+import type { CallLine } from '../../procedures/context.ts';
 import type { Fault } from '../../procedures/fault.ts';
 import type { CheckResults } from '../../procedures/invoke.ts';
 import { largeBody } from '../../protocol/body.ts';
@@ -182,104 +182,27 @@ export function isStreamItem(ticket: number): boolean {
   return ticket < 0;
 }
 
-/**
- * What a replica posted; undefined: the replica can't have posted it. Procedures run in the replica's thread: what they
- * replace or get hold of there must do no harm beyond the thread.
- */
+/** What a replica posted; undefined: nonsense. The members of a notice are not checked. */
 export function parseMessage(message: unknown): FromReplica | undefined {
   if (message === wake) return wake;
   if (Array.isArray(message)) return isResult(message) ? message : undefined;
   return isNotice(message) ? message : undefined;
 }
 
-type Fields = { readonly [Name in string]?: unknown };
-
-const integer = Number.isSafeInteger;
-
-const noticeChecks: { readonly [Type in Notice['type']]: (notice: Fields) => boolean } = {
-  stage: ({ stage, threadId }) =>
-    integer(threadId) &&
-    isObject(stage) &&
-    (stage.step === 'import' || stage.step === 'setup' || stage.step === 'replay') &&
-    isText(stage.module),
-  ready: ({ threadId, tid, nice, loaded }) =>
-    integer(threadId) && integer(tid) && integer(nice) && isLoaded(loaded),
-  files: ({ files }) => files instanceof Map && [...files].flat().every(isText),
-  failed: ({ message, stack }) => isText(message) && isTextOrNone(stack),
-  idle: ({ lastTicket }) => integer(lastTicket),
-  heap: ({ error }) => isTextOrNone(error),
-  retired: () => true,
-  aborted: ({ ticket }) => integer(ticket),
-  broken: ({ detail }) => isText(detail),
-  fault: ({ fault }) => isFault(fault),
-  broadcast: ({ number, name, params, group, timeoutMs, isReplayed }) =>
-    integer(number) &&
-    isText(name) &&
-    isTextOrNone(params) &&
-    isTextOrNone(group) &&
-    (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) &&
-    typeof isReplayed === 'boolean',
-  'broadcast-ended': ({ number, ok, text }) =>
-    integer(number) && typeof ok === 'boolean' && isText(text),
-  'broadcast-failed': ({ name, detail }) => isText(name) && isText(detail),
-  line: ({ line }) => isLine(line),
-  uncaught: ({ detail, line }) => isText(detail) && isText(line),
-};
-
 function isResult(message: readonly unknown[]): message is ResultMessage {
   const [ticket, code, micros, elapsedUs, reply] = message;
   return (
     message.length === 5 &&
-    integer(ticket) &&
-    integer(code) &&
+    Number.isSafeInteger(ticket) &&
+    Number.isSafeInteger(code) &&
     typeof micros === 'number' &&
     typeof elapsedUs === 'number' &&
-    (isText(reply) || reply instanceof Uint8Array)
+    (typeof reply === 'string' || reply instanceof Uint8Array)
   );
 }
 
 function isNotice(message: unknown): message is Notice {
-  if (!isObject(message) || !isText(message.type)) return false;
-  return Object.hasOwn(noticeChecks, message.type)
-    ? noticeChecks[message.type as Notice['type']](message)
-    : false;
-}
-
-function isLoaded(loaded: unknown): loaded is LoadedReplica {
-  return isObject(loaded) && isText(loaded.fingerprint) && typeof loaded.mayImport === 'boolean';
-}
-
-function isFault(fault: unknown): fault is Fault {
-  if (!isObject(fault)) return false;
-  const { ref, method, detail, exit, count, calls } = fault;
-  const isCount = [count, calls].every((number) => number === undefined || integer(number));
-  return isText(ref) && isText(method) && isText(detail) && isTextOrNone(exit) && isCount;
-}
-
-function isLine(line: unknown): line is CallLine {
-  if (!isObject(line)) return false;
-  const { level, method, id, fields, text } = line;
-  return (
-    (level === 'debug' || level === 'info' || level === 'warn' || level === 'error') &&
-    isText(method) &&
-    isTextOrNone(id) &&
-    isText(fields) &&
-    fields.length <= maxLine &&
-    isText(text) &&
-    text.length <= maxLine
-  );
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isTextOrNone(value: unknown): boolean {
-  return value === undefined || isText(value);
+  return typeof message === 'object' && message !== null && 'type' in message;
 }
 
 /**

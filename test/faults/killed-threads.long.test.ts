@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
-import { CallGroup, QueuedCall } from '../../src/core/dispatch/queue/call-group.ts';
+import { QueuedCall } from '../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { Ledger } from '../../src/core/workers/wire/ledger.ts';
 import { Outbox } from '../../src/core/workers/wire/messages.ts';
@@ -20,7 +20,6 @@ const kinds = [
   Loading,
   Ledger,
   Outbox,
-  CallGroup,
   QueuedCall,
   RequestScope,
   Worker,

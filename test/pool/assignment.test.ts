@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { frameBudgetUs, isDue, passUs } from '../../src/core/dispatch/queue/call-group.ts';
+import { frameBudgetUs, isDue, passUs } from '../../src/core/dispatch/queue/cost.ts';
 import { assign } from '../../src/core/workers/pool.ts';
 import { seed } from '../seed.ts';
 
@@ -106,7 +106,7 @@ test('what goes where', () => {
     const { short: first, long: other, due = false } = heads as Partial<Record<string, never>>;
     const next = assign<Group, Seat>({ short: first, long: other, isLongDue: due }, workers, spare);
     const worker = next?.worker === 'crowded' ? 'crowded' : next?.worker.name;
-    assert.equal(next && `${next.group.name} ${worker}`, wanted, title);
+    assert.equal(next && `${next.item.name} ${worker}`, wanted, title);
   }
 });
 
@@ -171,7 +171,7 @@ class Model {
         this.#checkWaiting(regular, express, isLongDue);
         return;
       }
-      const { group, worker } = next;
+      const { item: group, worker } = next;
       assert.ok(worker !== 'crowded');
       assert.ok(group === short || group === long, 'the oldest of its line');
       assert.ok(group.isShort || worker !== express, 'no long one on the express');

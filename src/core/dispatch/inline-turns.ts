@@ -1,8 +1,13 @@
 import { clockMs } from '../base/clock.ts';
 import { cancelled, deadlineExceeded, type Refusal } from './call.ts';
 import type { Deadline, DeadlineSweep } from './deadline.ts';
-import type { QueuedWork, WaitingPlace } from './queue/call-group.ts';
-import { type CallerShares, FairQueue, QueuedCallers } from './queue/fair-queue.ts';
+import {
+  type CallerShares,
+  FairQueue,
+  QueuedCallers,
+  type QueuedWork,
+  type WaitingPlace,
+} from './queue/fair-queue.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 
 /**

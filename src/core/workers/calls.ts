@@ -1,13 +1,13 @@
 import { clockMs } from '../base/clock.ts';
 import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
 import { maxOrphansPerWorker, OrphanCounts } from '../dispatch/deadline.ts';
+import { shortBoundUs } from '../dispatch/queue/cost.ts';
 import {
-  type CallGroup,
   type CallReceiver,
+  type OrderedCalls,
   type QueuedCall,
   SentBatch,
-  shortBoundUs,
-} from '../dispatch/queue/call-group.ts';
+} from '../dispatch/queue/queued-call.ts';
 import { leftAfterMs } from '../dispatch/streams/stream-run.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions, WorkerThread } from './options.ts';
@@ -25,11 +25,10 @@ const unresponsiveAfterMs = 500;
 
 type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
 
-/** Calls at a worker that have not begun, and go elsewhere together if at all: those of a group, or of one run. */
+/** Calls at a worker that have not begun, and go elsewhere together if at all: those of a batch, or of one run. */
 export interface UnstartedCalls {
-  readonly first: CallGroup;
-  readonly groups: Set<CallGroup>;
-  calls: number;
+  readonly first: QueuedCall;
+  readonly items: Set<QueuedCall>;
   expectedUs: number;
   leastUs: number;
 }
@@ -48,7 +47,7 @@ export class WorkerCalls implements CallReceiver {
   /** Calls here, and those of them that do not just wait. */
   count = 0;
   working = 0;
-  /** Calls of groups that are not short, among those. */
+  /** Calls of calls that are not short, among those. */
   long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;
@@ -91,23 +90,16 @@ export class WorkerCalls implements CallReceiver {
 
   /** The calls that have not begun and have not come back before, oldest first. */
   get unstarted(): UnstartedCalls[] {
-    const runs = new Map<CallGroup | SentBatch, UnstartedCalls>();
+    const runs = new Map<QueuedCall | OrderedCalls | SentBatch, UnstartedCalls>();
     const items = this.all.filter((item) => item !== undefined);
-    for (const { group, ticket, batch, expectedUs, leastUs } of items.sort(byAge)) {
-      if (group.cameBack || this.#thread.ledger.startedAt(ticket) !== undefined) continue;
-      const key = (group.batch && batch) ?? group;
-      const run = runs.get(key) ?? {
-        first: group,
-        groups: new Set(),
-        calls: 0,
-        expectedUs: 0,
-        leastUs: 0,
-      };
+    for (const item of items.sort(byAge)) {
+      if (item.cameBack || this.#thread.ledger.startedAt(item.ticket) !== undefined) continue;
+      const key = item.order ?? item.run ?? item;
+      const run = runs.get(key) ?? { first: item, items: new Set(), expectedUs: 0, leastUs: 0 };
       runs.set(key, run);
-      run.groups.add(group);
-      run.calls++;
-      run.expectedUs += expectedUs;
-      run.leastUs += leastUs;
+      run.items.add(item);
+      run.expectedUs += item.callUs;
+      run.leastUs += item.callLeastUs;
     }
     return [...runs.values()];
   }
@@ -127,33 +119,36 @@ export class WorkerCalls implements CallReceiver {
     return this.#batches.get(procedure) ?? 0;
   }
 
-  /** Sends groups of one batch procedure, each of one call, which run together. */
-  sendTogether(groups: readonly CallGroup[]): void {
-    const [first] = groups;
+  /** Sends calls of one batch procedure, which run together. */
+  sendTogether(items: readonly QueuedCall[]): void {
+    const [first] = items;
     if (first === undefined) return;
     let expectedUs = 0;
-    for (const group of groups) expectedUs += group.nextUs;
-    const isLong = !first.isShort || expectedUs > shortBoundUs;
-    const batch = new SentBatch(first.procedure, expectedUs, isLong);
-    for (const group of groups) {
-      (group.calls[0] as QueuedCall).batch = batch;
-      group.sendTo(this);
+    for (const { callUs } of items) expectedUs += callUs;
+    const run = new SentBatch(
+      first.procedure,
+      expectedUs,
+      !first.isShort || expectedUs > shortBoundUs,
+    );
+    for (const item of items) {
+      item.run = run;
+      item.sendTo(this);
     }
   }
 
   /** Puts a call into the next frame. A call that can't be put into a frame is answered with -32603. */
   send(item: QueuedCall, follows: boolean): 'sent' | 'refused' {
-    const { batch } = item;
-    const joins = batch !== undefined && batch.size > 0;
+    const { run } = item;
+    const joins = run !== undefined && run.size > 0;
     this.#take(item);
     try {
-      const { call, ticket, expectedUs } = item;
-      const isShort = (batch?.expectedUs ?? expectedUs) <= shortUs;
+      const { call, ticket, callUs } = item;
+      const isShort = (run?.expectedUs ?? callUs) <= shortUs;
       const timeoutMs = this.timeoutOf(item);
       item.lease = this.#frame.add(call, ticket, follows, isShort, timeoutMs, joins);
     } catch (error) {
       this.release(item);
-      if (batch !== undefined) batch.size--;
+      if (run !== undefined) run.size--;
       this.#fault(item, error);
       return 'refused';
     }
@@ -171,11 +166,9 @@ export class WorkerCalls implements CallReceiver {
     } catch (error) {
       const firstTicket = frame.numbers[0] as number;
       const oldest = firstTicket - (firstTicket % slotCount);
-      for (const group of this.takeBack((_group, ticket) => ticket >= oldest)) {
-        // Not `held`: the answers below must not put the group back.
-        group.state = 'sent';
-        for (const item of group.calls.slice(group.next)) this.#fault(item, error);
-      }
+      // From the youngest on, so that no call goes on after one that is answered here.
+      const unsent = this.takeBack(({ ticket }) => ticket >= oldest).sort(byAge);
+      for (const item of unsent.reverse()) this.#fault(item, error);
       return;
     }
     const { counts } = this.#options.counters;
@@ -183,25 +176,21 @@ export class WorkerCalls implements CallReceiver {
     counts.framedCalls += count;
   }
 
-  /**
-   * Takes calls back that have not started.
-   *
-   * @returns their groups, whose `next` is the first call to run
-   */
-  takeBack(isMeant: (group: CallGroup, ticket: number) => boolean = () => true): CallGroup[] {
-    const groups = new Set<CallGroup>();
+  /** Takes calls back that have not started. */
+  takeBack(isMeant: (item: QueuedCall) => boolean = () => true): QueuedCall[] {
+    const items: QueuedCall[] = [];
     for (const item of this.all) {
-      // All calls of a group come back together: the first of them changes what is known of the group.
-      if (item === undefined) continue;
-      const { group, ticket } = item;
-      if (!(groups.has(group) || isMeant(group, ticket))) continue;
-      if (!this.#thread.ledger.revoke(ticket)) continue;
-      this.release(item);
-      if (item.batch !== undefined) item.batch.size--;
-      group.takeBack(item.index);
-      groups.add(group);
+      if (item !== undefined && isMeant(item) && this.withdraw(item)) items.push(item);
     }
-    return [...groups];
+    return items;
+  }
+
+  withdraw(item: QueuedCall): boolean {
+    if (this.of(item.ticket) !== item || !this.#thread.ledger.revoke(item.ticket)) return false;
+    this.release(item);
+    if (item.run !== undefined) item.run.size--;
+    item.takeBack();
+    return true;
   }
 
   /** A call only waits from now on: it counts for the load no more. */
@@ -220,8 +209,8 @@ export class WorkerCalls implements CallReceiver {
    */
   release(item: QueuedCall, goesOn = false): void {
     if (!goesOn) {
-      if (item.batch !== undefined) this.#leave(item.batch);
-      item.group.leaveWorker();
+      if (item.run !== undefined) this.#leave(item.run);
+      item.leaveWorker();
     }
     this.rest(item);
     // The worker reads the bytes no more.
@@ -233,24 +222,21 @@ export class WorkerCalls implements CallReceiver {
     this.count--;
   }
 
-  /** The caller of a group has gone: aborts the signals of its calls that run. */
-  cancel(group: CallGroup): void {
-    for (const item of this.all) {
-      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
-      // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
-      // each time.
-      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
-    }
+  cancel(item: QueuedCall): void {
+    if (this.of(item.ticket) !== item || item.abortedAt !== undefined) return;
+    // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
+    // each time.
+    this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
   }
 
   /**
    * Answers the calls whose time is over.
    *
-   * @param onAnswered called with the group of each
+   * @param onAnswered called with each
    * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
    *   was aborted and the thread does not even answer that
    */
-  expire(now: number, onAnswered: (group: CallGroup) => void): QueuedCall | undefined {
+  expire(now: number, onAnswered: (item: QueuedCall) => void): QueuedCall | undefined {
     const { ledger } = this.#thread;
     let stuck: QueuedCall | undefined;
     for (const item of this.all) {
@@ -281,9 +267,9 @@ export class WorkerCalls implements CallReceiver {
 
   /** A call that nobody waited for has ended. */
   removeOrphan(item: QueuedCall): void {
-    if (item.batch !== undefined) this.#leave(item.batch);
+    if (item.run !== undefined) this.#leave(item.run);
     this.orphans.remove(item);
-    item.group.leaveWorker();
+    item.leaveWorker();
   }
 
   /**
@@ -306,7 +292,7 @@ export class WorkerCalls implements CallReceiver {
   isRunning(item: QueuedCall): boolean {
     const { ledger } = this.#thread;
     if (ledger.isRunning(item.ticket)) return true;
-    return item.batch !== undefined && this.all[ledger.runningSlot]?.batch === item.batch;
+    return item.run !== undefined && this.all[ledger.runningSlot]?.run === item.run;
   }
 
   #enter(batch: SentBatch, item: QueuedCall): void {
@@ -331,10 +317,10 @@ export class WorkerCalls implements CallReceiver {
   #take(item: QueuedCall): void {
     const slot = this.#free.pop() ?? this.all.length;
     item.ticket = this.#sequence++ * slotCount + slot;
-    item.loadUs = item.expectedUs;
-    if (item.batch !== undefined) this.#enter(item.batch, item);
-    item.group.enterWorker();
-    item.isOfLong = item.batch?.isLong ?? !item.group.isShort;
+    item.loadUs = item.callUs;
+    if (item.run !== undefined) this.#enter(item.run, item);
+    item.enterWorker();
+    item.isOfLong = item.run?.isLong ?? !item.isShort;
     if (item.isOfLong) this.long++;
     this.all[slot] = item;
     this.count++;
@@ -347,12 +333,12 @@ export class WorkerCalls implements CallReceiver {
     item: QueuedCall,
     startedAt: number,
     now: number,
-    onAnswered: (group: CallGroup) => void,
+    onAnswered: (item: QueuedCall) => void,
   ): boolean {
     const ownMs = this.timeoutOf(item);
     const { scope } = item.call;
     if (now < startedAt + ownMs && now < scope.expiresAt) return false;
-    const { batch } = item;
+    const { run: batch } = item;
     // The time of one caller costs the others nothing: the run goes on until its own time is over.
     if (batch !== undefined && now < startedAt + batch.timeoutMs) {
       if (!item.isAnswered) this.#expireOne(item, startedAt, now, onAnswered);
@@ -376,7 +362,7 @@ export class WorkerCalls implements CallReceiver {
     if (isOrphan) this.orphans.expire(item);
     this.#answerExpired(item, startedAt, now, isRunning);
     if (!isRunning) this.#abort(item, 'deadline', now);
-    onAnswered(item.group);
+    onAnswered(item);
     return isStuck;
   }
 
@@ -385,12 +371,12 @@ export class WorkerCalls implements CallReceiver {
     item: QueuedCall,
     startedAt: number,
     now: number,
-    onAnswered: (group: CallGroup) => void,
+    onAnswered: (item: QueuedCall) => void,
   ): void {
     if (this.orphans.of(item.ticket) === item) this.orphans.expire(item);
     this.#answerExpired(item, startedAt, now);
     if (item.abortedAt === undefined) this.#abort(item, 'deadline', Number.POSITIVE_INFINITY);
-    onAnswered(item.group);
+    onAnswered(item);
   }
 
   /** @param isRunning the thread is in its synchronous code, which calls that run together share */
@@ -400,16 +386,14 @@ export class WorkerCalls implements CallReceiver {
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
     const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
     const runUs = (now - startedAt) * 1000;
-    if (item.group.isAtWorker) this.#onPlaceHeld(item.call.procedure.name);
-    item.refuse(refusal, runUs, isRunning ? runUs / (item.batch?.size ?? 1) : 0);
+    if (item.isAtWorker) this.#onPlaceHeld(item.call.procedure.name);
+    item.refuse(refusal, runUs, isRunning ? runUs / (item.run?.size ?? 1) : 0);
   }
 
   #expireUnstarted(item: QueuedCall, now: number): void {
     const { scope } = item.call;
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
-    if (!this.#thread.ledger.revoke(item.ticket)) return;
-    this.release(item);
-    if (item.batch !== undefined) item.batch.size--;
+    if (!this.withdraw(item)) return;
     item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
   }
 
@@ -464,7 +448,7 @@ export class Orphans {
 
   add(item: QueuedCall): void {
     this.#items.set(item.ticket, item);
-    if (item.group.isAtWorker) this.holders.add(item);
+    if (item.isAtWorker) this.holders.add(item);
     if (!item.isAnswered) this.left.add(item.call.procedure.name);
   }
 
@@ -547,7 +531,7 @@ export class Watchdog {
     const running = all[ledger.runningSlot];
     if (running === undefined) return this.#isStalled(now) ? 'stall' : undefined;
     const startedAt = ledger.startedAt(running.ticket);
-    const isAlone = count <= (running.batch?.left ?? 1);
+    const isAlone = count <= (running.run?.left ?? 1);
     return !isAlone && startedAt !== undefined && now - startedAt > overrunMs ? 'call' : undefined;
   }
 
@@ -625,8 +609,7 @@ export class Watchdog {
     let next: number | undefined;
     for (const item of this.#calls.all) {
       if (item === undefined || (next !== undefined && item.ticket > next)) continue;
-      const before = item.group.calls[item.index - 1];
-      if (before !== undefined && !before.isAnswered) continue;
+      if (item.before !== undefined) continue;
       if (this.#thread.ledger.startedAt(item.ticket) === undefined) next = item.ticket;
     }
     if (next === undefined) return false;

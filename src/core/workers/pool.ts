@@ -2,7 +2,6 @@ import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
 import {
   type AffinityOutcome,
-  type Call,
   type CallObserver,
   cancelled,
   limitExceeded,
@@ -10,19 +9,13 @@ import {
   type Refusal,
 } from '../dispatch/call.ts';
 import { Sweep } from '../dispatch/deadline.ts';
-import {
-  type CallGroup,
-  hasRoom,
-  passUs,
-  shortBoundUs,
-  type WorkerLoad,
-} from '../dispatch/queue/call-group.ts';
+import { hasRoom, passUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
+import type { QueuedCall } from '../dispatch/queue/queued-call.ts';
 import {
   type Heads,
   QueuedExecutor,
-  type WaitingGroups,
+  type WaitingCalls,
 } from '../dispatch/queue/queued-executor.ts';
-import { promised, type Reply, type ReplySink } from '../protocol/reply.ts';
 import type { Overrun, UnstartedCalls } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
 import type { HeapSnapshot, PoolWorker } from './worker.ts';
@@ -61,55 +54,48 @@ export class Pool extends QueuedExecutor {
     return this.workers.startup.ready;
   }
 
-  /** A group that finds all workers at rest goes at once, and the calls behind it share the next frame. */
+  /** A call that finds all workers at rest goes at once, and the calls behind it share the next frame. */
   get isIdle(): boolean {
     return this.workers.active.every((worker) => worker.inFlight === 0);
   }
 
   /** Sends one frame to each worker. */
-  send(waiting: WaitingGroups): void {
+  send(waiting: WaitingCalls): void {
     const { active, express } = this.workers;
     if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
     for (;;) {
       const heads = waiting.heads();
-      const hasBatch = heads.short?.batch !== undefined || heads.long?.batch !== undefined;
+      const hasBatch = heads.short?.rules !== undefined || heads.long?.rules !== undefined;
       if (hasBatch && this.#stopsOne(heads, waiting)) continue;
       const next = assign(heads, active, express);
       if (next === undefined) break;
-      const { group, worker } = next;
+      const { item, worker } = next;
       if (worker === 'crowded') {
-        waiting.refuse(group, refusalOfCrowded(active, clockMs()));
+        waiting.refuse(item, refusalOfCrowded(active, clockMs()));
         continue;
       }
-      // A worker that holds back shows that no worker is idle: a long group would find none either.
-      if (worker.holdsBack(waiting.sizeBeside(group))) break;
+      // A worker that holds back shows that no worker is idle: a long call would find none either.
+      if (worker.holdsBack(waiting.sizeBeside(item))) break;
       const isIdle = worker.loadUs === 0;
-      if (group.batch !== undefined) {
-        this.#sendTogether(group, worker, waiting);
+      if (item.rules !== undefined) {
+        this.#sendTogether(item, worker, waiting);
         continue;
       }
-      waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
-      this.#sendTo(worker, group);
+      waiting.take(item, worker === express ? 0 : passUs(item.nextUs, isIdle));
+      this.#sendTo(worker, item);
     }
     for (const worker of active) worker.calls.flush();
     express?.calls.flush();
   }
 
-  #sendTo(worker: PoolWorker, group: CallGroup): void {
-    if (group.procedure.affinity !== undefined) this.#noteAffinity(group, worker);
-    group.sendTo(worker.calls);
-  }
-
-  #noteAffinity(group: CallGroup, worker: PoolWorker): void {
-    // Calls in order of a request go together, to any worker.
-    if (group.calls.length > 1) return;
-    const { home } = group;
-    const outcome: AffinityOutcome = home === -1 ? 'none' : worker.home === home ? 'hit' : 'steal';
-    group.affinity = { outcome, waitMs: clockMs() - group.arrivedAt };
+  #sendTo(worker: PoolWorker, item: QueuedCall): void {
+    if (item.procedure.affinity !== undefined && item.order === undefined)
+      noteAffinity(item, worker);
+    item.sendTo(worker.calls);
   }
 
   /** Calls of a batch procedure run together: what waits is shared out among the workers that are idle. */
-  #sendTogether(head: CallGroup, worker: PoolWorker, waiting: WaitingGroups): void {
+  #sendTogether(head: QueuedCall, worker: PoolWorker, waiting: WaitingCalls): void {
     const { active, express } = this.workers;
     const isExpress = worker === express;
     const isIdle = worker.loadUs === 0;
@@ -120,22 +106,22 @@ export class Pool extends QueuedExecutor {
       calls: Math.min(share, worker.freeSlots),
       us: isExpress ? shortBoundUs : Number.POSITIVE_INFINITY,
     };
-    const groups = waiting.takeTogether(head, run, (us) => (isExpress ? 0 : passUs(us, isIdle)));
-    worker.calls.sendTogether(groups);
+    const items = waiting.takeTogether(head, run, (us) => (isExpress ? 0 : passUs(us, isIdle)));
+    worker.calls.sendTogether(items);
   }
 
   /** Stops a head of a batch procedure that no worker may run now, so that others pass. Returns whether it did. */
-  #stopsOne({ short, long }: Heads<CallGroup>, waiting: WaitingGroups): boolean {
+  #stopsOne({ short, long }: Heads<QueuedCall>, waiting: WaitingCalls): boolean {
     return this.#stops(short, waiting) || this.#stops(long, waiting);
   }
 
-  #stops(head: CallGroup | undefined, waiting: WaitingGroups): boolean {
-    if (head?.batch === undefined || this.#mayRun(head)) return false;
+  #stops(head: QueuedCall | undefined, waiting: WaitingCalls): boolean {
+    if (head?.rules === undefined || this.#mayRun(head)) return false;
     waiting.stop(head);
     return true;
   }
 
-  #mayRun(head: CallGroup): boolean {
+  #mayRun(head: QueuedCall): boolean {
     const { active, express } = this.workers;
     if (active.some((worker) => worker.mayRun(head))) return true;
     return express?.mayRun(head) === true && active.every(isTaken);
@@ -156,27 +142,14 @@ export class Pool extends QueuedExecutor {
     return wholeMs(workUs / 1000 / this.#options.workers);
   }
 
-  override executeInOrder(calls: readonly Call[], sink: ReplySink<readonly Reply[]>): void {
-    // A call whose procedure has `maxConcurrency` must be able to wait without its neighbours.
-    if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined))
-      void this.#executeOneByOne(calls).then((replies) => sink.onReply(replies));
-    else super.executeInOrder(calls, sink);
+  onTooLarge(item: QueuedCall): void {
+    if (isAtNoWorker(item)) this.waiting.refuse(item, limitExceeded(this.ending.maxReplyBytes));
   }
 
-  onTooLarge(group: CallGroup): void {
-    for (const worker of this.workers.all) worker.calls.takeBack((sent) => sent === group);
-    this.waiting.refuse(group, limitExceeded(this.ending.maxReplyBytes));
-  }
-
-  onCancelled(group: CallGroup): void {
-    if (group.state !== 'queued') {
-      for (const worker of this.workers.all) {
-        worker.calls.takeBack((sent) => sent === group);
-        worker.calls.cancel(group);
-      }
-    }
-    this.waiting.refuse(group, cancelled);
-    // No message tells of the room that the group leaves on its worker.
+  onCancelled(item: QueuedCall): void {
+    if (isAtNoWorker(item)) this.waiting.refuse(item, cancelled);
+    else item.receiver?.cancel(item);
+    // No message tells of the room that the call leaves on its worker.
     this.#onCapacity();
   }
 
@@ -228,7 +201,7 @@ export class Pool extends QueuedExecutor {
     this.#sweep.stop();
     this.#streamSweep.stop();
     for (const worker of this.workers.all) {
-      for (const group of worker.calls.takeBack()) this.waiting.refuse(group, cancelled);
+      for (const item of worker.calls.takeBack()) this.waiting.refuse(item, cancelled);
       worker.abandon();
     }
     this.waiting.refuseAll(cancelled);
@@ -240,14 +213,6 @@ export class Pool extends QueuedExecutor {
     if (this.#behindSlices.length > 0) this.#lookBehindSlices();
     if (this.waiting.hasNext) this.waiting.plan();
     else this.tellVacancy();
-  }
-
-  async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {
-    const replies: Reply[] = [];
-    for (const call of calls) {
-      replies.push(await promised<Reply>((sink) => this.execute(call, sink)));
-    }
-    return replies;
   }
 
   /** Whether no call waits for an answer, and no stream is open. */
@@ -263,7 +228,7 @@ export class Pool extends QueuedExecutor {
     this.#behindSlices = [];
     // A copy: the set changes with a kill.
     for (const worker of this.workers.all.slice()) this.#lookAt(worker, now);
-    // After the workers: groups that they gave back may be overdue.
+    // After the workers: calls that they gave back may be overdue.
     this.waiting.expire(now);
     if (this.waiting.hasNext) this.waiting.plan();
     this.tellVacancy();
@@ -305,10 +270,11 @@ export class Pool extends QueuedExecutor {
   }
 
   #lookAt(worker: PoolWorker, now: number): void {
-    // The calls behind an overdue call of a batch must not wait for that call to end.
-    const stuck = worker.calls.expire(now, (group) =>
-      this.waiting.addBack(worker.calls.takeBack((sent) => sent === group)),
-    );
+    // The calls after an overdue call of a batch must not wait for that call to end.
+    const stuck = worker.calls.expire(now, ({ order }) => {
+      if (order !== undefined)
+        this.waiting.addBack(worker.calls.takeBack((sent) => sent.order === order));
+    });
     if (stuck !== undefined) {
       this.#kill(worker, stuck.call.procedure.name);
       return;
@@ -332,9 +298,9 @@ export class Pool extends QueuedExecutor {
       this.#behindSlices.push(worker);
       return false;
     }
-    const groups = worker.calls.takeBack((group) => overrun === 'call' || !group.cameBack);
-    if (groups.length === 0 && overrun !== 'call') return false;
-    this.waiting.addBack(groups);
+    const items = worker.calls.takeBack((item) => overrun === 'call' || !item.cameBack);
+    if (items.length === 0 && overrun !== 'call') return false;
+    this.waiting.addBack(items);
     worker.watchdog.markOverrun(now);
     return true;
   }
@@ -350,11 +316,11 @@ export class Pool extends QueuedExecutor {
       const isShort = run.leastUs <= shortBoundUs && stream === undefined;
       const target = starterOf(run, free) ?? (isShort ? starterOf(run, lane) : undefined);
       if (target === undefined) continue;
-      const groups = worker.calls.takeBack((group) => run.groups.has(group));
+      const items = worker.calls.takeBack((item) => run.items.has(item));
       // One of them may have begun meanwhile: the calls after it go on when it has ended.
-      const ready = groups.filter(({ mayGoOn }) => mayGoOn);
-      if (run.first.batch !== undefined) target.calls.sendTogether(ready);
-      else for (const group of ready) this.#sendTo(target, group);
+      const ready = items.filter(({ before }) => before === undefined);
+      if (run.first.rules !== undefined) target.calls.sendTogether(ready);
+      else for (const item of ready) this.#sendTo(target, item);
       target.calls.flush();
     }
   }
@@ -394,17 +360,28 @@ export class Pool extends QueuedExecutor {
   }
 }
 
-/** Of threads that are free, the one that takes calls which have not begun elsewhere. */
-function starterOf(run: UnstartedCalls, free: readonly PoolWorker[]): PoolWorker | undefined {
-  const { first, expectedUs, calls } = run;
-  const isOpen = (worker: PoolWorker): boolean =>
-    !worker.isCrowdedBy(first) && (first.batch === undefined || worker.mayRun(first));
-  return chooseWorker(free.filter(isOpen), expectedUs, calls);
+/** Whether no worker has a call, or not any more: it is taken back if it has not begun. */
+function isAtNoWorker(item: QueuedCall): boolean {
+  return item.state !== 'sent' || item.receiver?.withdraw(item) === true;
 }
 
-/** What the choice of a worker depends on in a group. */
-type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'> &
-  Partial<Pick<CallGroup, 'batch' | 'procedure' | 'home'>>;
+function noteAffinity(item: QueuedCall, worker: PoolWorker): void {
+  const { home } = item;
+  const outcome: AffinityOutcome = home === -1 ? 'none' : worker.home === home ? 'hit' : 'steal';
+  item.affinity = { outcome, waitMs: clockMs() - item.arrivedAt };
+}
+
+/** Of threads that are free, the one that takes calls which have not begun elsewhere. */
+function starterOf(run: UnstartedCalls, free: readonly PoolWorker[]): PoolWorker | undefined {
+  const { first, expectedUs, items } = run;
+  const isOpen = (worker: PoolWorker): boolean =>
+    !worker.isCrowdedBy(first) && (first.rules === undefined || worker.mayRun(first));
+  return chooseWorker(free.filter(isOpen), expectedUs, items.size);
+}
+
+/** What the choice of a worker depends on in a call. */
+type Waiting = Pick<QueuedCall, 'nextUs' | 'waiting'> &
+  Partial<Pick<QueuedCall, 'rules' | 'procedure' | 'home'>>;
 
 /**
  * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
@@ -430,57 +407,57 @@ export function chooseWorker<Worker extends WorkerLoad>(
 }
 
 /** What the choice of a worker depends on in a worker. */
-interface Candidate<Group> extends WorkerLoad {
+interface Candidate<Item> extends WorkerLoad {
   /** The place of the worker in its pool, which affinity names. undefined: it is the home of no key. */
   readonly home?: number;
   /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
   readonly isHeldByLong: boolean;
-  /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
-  isCrowdedBy(group: Group): boolean;
-  /** Whether the worker has room for a run of the group's batch procedure. Asked only for such a group. */
-  mayRun?(group: Group): boolean;
+  /** Whether callers have left so many calls of the call's procedures on the worker that it takes no more of them. */
+  isCrowdedBy(item: Item): boolean;
+  /** Whether the worker has room for a run of the call's batch procedure. Asked only for such a call. */
+  mayRun?(item: Item): boolean;
 }
 
-/** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
-interface Assignment<Group, Worker> {
-  readonly group: Group;
+/** `crowded`: the call is refused, since every worker that has room is crowded by calls of its procedures. */
+interface Assignment<Item, Worker> {
+  readonly item: Item;
   readonly worker: Worker | 'crowded';
 }
 
 /**
- * The group that goes next, and its worker; undefined: no group can go now. Short groups go first until a long one is
- * due. A short group goes to the express worker if a long call is in its way at every worker. If the workers merely have
+ * The call that goes next, and its worker; undefined: no call can go now. Short calls go first until a long one is
+ * due. A short call goes to the express worker if a long call is in its way at every worker. If the workers merely have
  * work for a millisecond, it waits for them: small calls share a message.
  */
-export function assign<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  { short, long, isLongDue }: Heads<Group>,
+export function assign<Item extends Waiting, Worker extends Candidate<Item>>(
+  { short, long, isLongDue }: Heads<Item>,
   workers: readonly Worker[],
   express: Worker | undefined,
-): Assignment<Group, Worker> | undefined {
+): Assignment<Item, Worker> | undefined {
   if (isLongDue) {
-    // The worker that will be idle next gets no further short groups: with them it would never be idle.
+    // The worker that will be idle next gets no further short calls: with them it would never be idle.
     return place(long, workers) ?? placeShort(short, withoutNextIdle(workers), workers, express);
   }
   return placeShort(short, workers, workers, express) ?? place(long, workers);
 }
 
-/** @param open the workers that take short groups now */
-function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  group: Group | undefined,
+/** @param open the workers that take short calls now */
+function placeShort<Item extends Waiting, Worker extends Candidate<Item>>(
+  item: Item | undefined,
   open: readonly Worker[],
   workers: readonly Worker[],
   express: Worker | undefined,
-): Assignment<Group, Worker> | undefined {
-  if (group === undefined) return undefined;
-  const placed = place(group, open);
+): Assignment<Item, Worker> | undefined {
+  if (item === undefined) return undefined;
+  const placed = place(item, open);
   if (express === undefined) return placed;
   // A stream that opens there would take the express worker from the short calls.
-  if (placed !== undefined && (!isBehindSlice(placed) || group.procedure?.stream !== undefined))
+  if (placed !== undefined && (!isBehindSlice(placed) || item.procedure?.stream !== undefined))
     return placed;
   if (!workers.every(isTaken)) return placed;
-  if (group.batch !== undefined && express.mayRun?.(group) !== true) return placed;
-  if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return placed;
-  return express.isHeldByLong || express.isCrowdedBy(group) ? placed : { group, worker: express };
+  if (item.rules !== undefined && express.mayRun?.(item) !== true) return placed;
+  if (chooseWorker([express], item.nextUs, item.waiting) === undefined) return placed;
+  return express.isHeldByLong || express.isCrowdedBy(item) ? placed : { item, worker: express };
 }
 
 /** Whether a generator has held the worker's thread for longer than a short call may take. */
@@ -494,24 +471,24 @@ function isTaken({ freeSlots, isHeldByLong }: Pick<PoolWorker, 'freeSlots' | 'is
 }
 
 /**
- * If the chosen worker is crowded, the group goes to another worker that has room now, or is refused. It does not wait,
- * since groups that any worker takes would wait for it.
+ * If the chosen worker is crowded, the call goes to another worker that has room now, or is refused. It does not wait,
+ * since calls that any worker takes would wait for it.
  */
-function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  group: Group | undefined,
+function place<Item extends Waiting, Worker extends Candidate<Item>>(
+  item: Item | undefined,
   all: readonly Worker[],
-): Assignment<Group, Worker> | undefined {
-  if (group === undefined) return undefined;
-  const { nextUs, waiting, batch, home = -1 } = group;
-  const workers = batch === undefined ? all : all.filter((one) => one.mayRun?.(group) === true);
+): Assignment<Item, Worker> | undefined {
+  if (item === undefined) return undefined;
+  const { nextUs, waiting, rules, home = -1 } = item;
+  const workers = rules === undefined ? all : all.filter((one) => one.mayRun?.(item) === true);
   // A call goes to the worker of its key if that one has room now, and never waits for it.
   const own = home === -1 ? undefined : workers.find((one) => one.home === home);
   const worker =
     (own && chooseWorker([own], nextUs, waiting)) ?? chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
-  if (!worker.isCrowdedBy(group)) return { group, worker };
-  const others = workers.filter((one) => !one.isCrowdedBy(group));
-  return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
+  if (!worker.isCrowdedBy(item)) return { item, worker };
+  const others = workers.filter((one) => !one.isCrowdedBy(item));
+  return { item, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 
 function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker[] {

@@ -1,7 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
 import { type Call, cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/call.ts';
-import type { CallGroup, QueuedCall } from '../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../dispatch/queue/queued-call.ts';
 import type { DrainReason, StreamProducer, StreamSink } from '../dispatch/streams/contract.ts';
 import { drainWithin, mayFinish, type OpenStream } from '../dispatch/streams/open-streams.ts';
 import { leftAfterMs } from '../dispatch/streams/stream-run.ts';
@@ -25,8 +25,8 @@ interface Item {
 class PooledStream implements StreamProducer {
   readonly ticket: number;
   readonly stream: OpenStream;
-  /** Of the call that opened it. */
-  readonly group: CallGroup;
+  /** The call that opened it. */
+  readonly item: QueuedCall;
   /** Milliseconds that its generator may hold the thread without a break. */
   readonly timeoutMs: number;
   /** Since when nobody reads the generator's values, by `clockMs`; undefined: somebody does. */
@@ -38,14 +38,9 @@ class PooledStream implements StreamProducer {
   #next = 0;
   #early: Map<number, Item> | undefined;
 
-  constructor(
-    { ticket, group }: QueuedCall,
-    stream: OpenStream,
-    timeoutMs: number,
-    worker: WorkerStreams,
-  ) {
-    this.ticket = ticket;
-    this.group = group;
+  constructor(item: QueuedCall, stream: OpenStream, timeoutMs: number, worker: WorkerStreams) {
+    this.ticket = item.ticket;
+    this.item = item;
     this.stream = stream;
     this.timeoutMs = timeoutMs;
     this.#worker = worker;
@@ -153,9 +148,9 @@ export class WorkerStreams {
   isSpent(now: number): boolean {
     if (this.#over === 0) return false;
     let left = 0;
-    for (const { overSince, group } of this.#streams.values()) {
+    for (const { overSince, item } of this.#streams.values()) {
       if (overSince === undefined || now - overSince <= leftAfterMs) continue;
-      if (group.isAtWorker) return true;
+      if (item.isAtWorker) return true;
       left++;
     }
     return left >= maxGenerators / 2;
@@ -183,7 +178,7 @@ export class WorkerStreams {
     const pooled = new PooledStream(item, stream, ownTimeoutMs(call, timeoutMs), this);
     stream.producer = pooled;
     this.#streams.set(ticket, pooled);
-    item.group.enterWorker();
+    item.enterWorker();
     item.answer(sink.opened(stream), 0, runUs, busyUs);
     if (this.#isRetiring && !mayFinish(stream)) stream.drain('recycle');
   }
@@ -236,7 +231,7 @@ export class WorkerStreams {
   lose(reason: LossReason): void {
     this.#stopDraining();
     const streams = this.#openStreams();
-    for (const { group } of this.#streams.values()) group.leaveWorker();
+    for (const { item } of this.#streams.values()) item.leaveWorker();
     this.#streams.clear();
     this.#over = 0;
     for (const stream of streams) stream.lose(reason);
@@ -270,7 +265,7 @@ export class WorkerStreams {
     // The end of a stream comes before this, except from a broken thread.
     this.onOver(pooled);
     if (this.#streams.delete(pooled.ticket)) this.#over--;
-    pooled.group.leaveWorker();
+    pooled.item.leaveWorker();
     if (!pooled.stream.isOver) pooled.stream.lose('error');
   }
 

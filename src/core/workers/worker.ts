@@ -4,13 +4,8 @@ import { mostSuspects, type Suspects } from '../base/running-code.ts';
 import { startTimer } from '../base/timer.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
 import { lostCall, neverRan, usualRetryMs } from '../dispatch/call.ts';
-import {
-  type CallGroup,
-  frameBudgetUs,
-  type QueuedCall,
-  type SentBatch,
-  shortBoundUs,
-} from '../dispatch/queue/call-group.ts';
+import { frameBudgetUs, shortBoundUs } from '../dispatch/queue/cost.ts';
+import type { QueuedCall, SentBatch } from '../dispatch/queue/queued-call.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { SourceFiles } from '../modules/module-files.ts';
 import type { Files } from '../modules/modules.ts';
@@ -241,14 +236,18 @@ export class PoolWorker {
   }
 
   /** See {@link OrphanCounts.isFullOf}. A worker with as many generators as it may have is crowded, too. */
-  isCrowdedBy(group: CallGroup): boolean {
-    if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
+  isCrowdedBy(first: QueuedCall): boolean {
     const { left } = this.calls.orphans;
-    return left.isFull && group.calls.some(({ call }) => left.isFullOf(call.procedure.name));
+    if (!left.isFull && !this.streams.isFull) return false;
+    for (let item: QueuedCall | undefined = first; item !== undefined; item = item.next) {
+      if (this.streams.isFull && item.call.sink !== undefined) return true;
+      if (left.isFullOf(item.procedure.name)) return true;
+    }
+    return false;
   }
 
   /** Whether one more run of a batch procedure may be here: of a synchronous one a second is sent ahead. */
-  mayRun({ procedure: { name, isAsync, batch } }: CallGroup): boolean {
+  mayRun({ procedure: { name, isAsync, batch } }: QueuedCall): boolean {
     const most = isAsync ? (batch?.parallel ?? 1) : synchronousRuns;
     return this.calls.batchesOf(name) < most;
   }
@@ -430,8 +429,8 @@ export class PoolWorker {
     const longestUs = this.calls.timeoutOf(ended) * 1000 + latenessUs;
     const isOnTime = elapsedUs <= longestUs || ended.isAnswered;
     const isTimed = micros >= 0 && micros <= longestUs && elapsedUs >= 0 && isOnTime;
-    if (isTimed && ended.batch === undefined) ended.cost.record(micros);
-    else if (isTimed) this.#learn(ended, ended.batch, micros);
+    if (isTimed && ended.run === undefined) ended.cost.record(micros);
+    else if (isTimed) this.#learn(ended, ended.run, micros);
     else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
     const busyUs = isTimed ? micros : 0;
@@ -465,8 +464,7 @@ export class PoolWorker {
     // If the thread was in no call's synchronous code, nobody can tell whose continuation it was.
     const isKnown = ledger.stretch !== undefined || running !== undefined;
     this.#answerAll((item) => {
-      const isOfRun =
-        item === running || (item.batch !== undefined && item.batch === running?.batch);
+      const isOfRun = item === running || (item.run !== undefined && item.run === running?.run);
       return isKnown && !isOfRun ? 'neighbour' : reason;
     }, running);
   }

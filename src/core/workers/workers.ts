@@ -3,7 +3,7 @@ import { clockMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
-import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
+import type { WaitingCalls } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Files } from '../modules/modules.ts';
@@ -61,7 +61,7 @@ export class WorkerSet implements WorkerOwner {
   readonly #vacancy = new Vacancy();
   readonly #threads: WorkerThreads;
   readonly #options: PoolOptions;
-  readonly #waiting: WaitingGroups;
+  readonly #waiting: WaitingCalls;
   readonly #events: WorkerEvents;
   /** What workers must load. undefined: the one on trial reports it. */
   #expected: Expected | undefined;
@@ -77,7 +77,7 @@ export class WorkerSet implements WorkerOwner {
   /** @param waiting gets the calls of lost workers that had not started */
   constructor(
     options: PoolOptions,
-    waiting: WaitingGroups,
+    waiting: WaitingCalls,
     events: WorkerEvents,
     onCapacity: () => void,
   ) {

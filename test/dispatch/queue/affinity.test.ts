@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, cancelled, unparsed } from '../../../src/core/dispatch/call.ts';
 import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
-import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import {
   QueuedExecutor,
-  type WaitingGroups,
+  type WaitingCalls,
 } from '../../../src/core/dispatch/queue/queued-executor.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Affinity } from '../../../src/core/procedures/affinity.ts';
@@ -103,18 +103,18 @@ class Worker {
   readonly home: number;
   readonly streamCount = 0;
   readonly isHeldByLong = false;
-  readonly groups: CallGroup[] = [];
+  readonly items: QueuedCall[] = [];
 
   constructor(home: number) {
     this.home = home;
   }
 
   get loadUs(): number {
-    return this.groups.length * 1000;
+    return this.items.length * 1000;
   }
 
   get freeSlots(): number {
-    return 4 - this.groups.length;
+    return 4 - this.items.length;
   }
 
   isCrowdedBy(): boolean {
@@ -126,7 +126,7 @@ class Worker {
 class Simulated extends QueuedExecutor {
   readonly workers: readonly Worker[];
   /** What went to a worker, in this order. */
-  sent: { readonly group: CallGroup; readonly home: number }[] = [];
+  sent: { readonly item: QueuedCall; readonly home: number }[] = [];
   readonly isIdle = false;
   readonly inFlight = 0;
   protected readonly isAnswered = true;
@@ -138,16 +138,16 @@ class Simulated extends QueuedExecutor {
     this.workers = Array.from({ length: workers }, (_, home) => new Worker(home));
   }
 
-  send(waiting: WaitingGroups): void {
+  send(waiting: WaitingCalls): void {
     for (;;) {
       const next = assign(waiting.heads(), this.workers, undefined);
       if (next === undefined) return;
-      const { group, worker } = next;
+      const { item, worker } = next;
       assert.ok(worker !== 'crowded');
-      waiting.take(group, 0);
-      worker.groups.push(group);
-      group.sendTo({ send: () => 'sent' });
-      this.sent.push({ group, home: worker.home });
+      waiting.take(item, 0);
+      worker.items.push(item);
+      item.sendTo({ send: () => 'sent', withdraw: () => false, cancel: () => {} });
+      this.sent.push({ item, home: worker.home });
     }
   }
 
@@ -157,15 +157,15 @@ class Simulated extends QueuedExecutor {
 
   /** A worker has ended the call that it got first. */
   end(home: number): void {
-    this.workers[home]?.groups.shift()?.calls[0]?.answer('{}', 0, 1000);
+    this.workers[home]?.items.shift()?.answer('{}', 0, 1000);
   }
 
   /** The worker is lost: what it had waits again. */
   lose(home: number): void {
-    const groups = this.workers[home]?.groups.splice(0) ?? [];
-    for (const group of groups) group.takeBack(0);
-    this.sent = this.sent.filter(({ group }) => !groups.includes(group));
-    this.waiting.addBack(groups);
+    const items = this.workers[home]?.items.splice(0) ?? [];
+    for (const item of items) item.takeBack();
+    this.sent = this.sent.filter(({ item }) => !items.includes(item));
+    this.waiting.addBack(items);
   }
 
   get left(): number {
@@ -186,14 +186,14 @@ class Simulated extends QueuedExecutor {
     return 1;
   }
   onTooLarge(): void {}
-  onCancelled(group: CallGroup): void {
-    for (const { groups } of this.workers) {
-      const at = groups.indexOf(group);
+  onCancelled(item: QueuedCall): void {
+    for (const { items } of this.workers) {
+      const at = items.indexOf(item);
       if (at === -1) continue;
-      groups.splice(at, 1);
-      group.takeBack(0);
+      items.splice(at, 1);
+      item.takeBack();
     }
-    this.waiting.refuse(group, cancelled);
+    this.waiting.refuse(item, cancelled);
   }
 }
 
@@ -236,8 +236,8 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
       else if ('lose' in step) executor.lose(step.lose);
       else made[step.leave]?.scope.cancel();
       executor.flush();
-      const isIdle = executor.workers.some(({ groups }) => groups.length === 0);
-      const running = executor.workers.flatMap(({ groups }) => groups);
+      const isIdle = executor.workers.some(({ items }) => items.length === 0);
+      const running = executor.workers.flatMap(({ items }) => items);
       const bounded = running.filter(({ procedure }) => procedure.name === 'two').length;
       assert.ok(bounded <= 2);
       // Those above maxConcurrency may wait although a worker idles.
@@ -246,7 +246,7 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
       );
       assert.ok(!isIdle || waiting.length === 0, `${waiting.length} wait`);
     }
-    for (let round = 0; executor.workers.some(({ groups }) => groups.length > 0); round++) {
+    for (let round = 0; executor.workers.some(({ items }) => items.length > 0); round++) {
       assert.ok(round < 1000);
       for (let home = 0; home < homes; home++) executor.end(home);
       executor.flush();
@@ -257,7 +257,7 @@ test('calls with affinity and others: nothing is lost, and no worker idles while
   const isWaiting = (call: Call, executor: Simulated): boolean =>
     executor.left > 0 &&
     !call.scope.cancelled &&
-    !executor.sent.some(({ group }) => group.calls[0]?.call === call);
+    !executor.sent.some(({ item }) => item.call === call);
   await fc.assert(property, { seed, numRuns: cases(200) });
 });
 
@@ -280,8 +280,8 @@ test('a call goes to the worker of its key while that has room, else to the next
     executor.end(home);
     executor.flush();
   }
-  const seen = executor.sent.map(({ group, home }) => {
-    const key = (group.calls[0]?.call.params as { docId: number } | undefined)?.docId;
+  const seen = executor.sent.map(({ item, home }) => {
+    const key = (item.call.params as { docId: number } | undefined)?.docId;
     return `${key === mine ? 'mine' : 'theirs'} ${home}`;
   });
   assert.deepEqual(seen, ['theirs 1', 'mine 0', 'mine 0', 'mine 1', 'theirs 0']);
@@ -300,7 +300,7 @@ test('callers of calls with affinity and of others have the same share of a work
     executor.flush();
   }
   const counts = { greedy: 0, ann: 0, bob: 0 };
-  for (const { group } of executor.sent) counts[group.scope.callerKey as keyof typeof counts]++;
+  for (const { item } of executor.sent) counts[item.scope.callerKey as keyof typeof counts]++;
   for (const count of [counts.ann, counts.bob]) {
     assert.ok(count >= 14, JSON.stringify(counts));
   }

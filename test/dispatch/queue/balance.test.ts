@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { frameBudgetUs } from '../../../src/core/dispatch/queue/call-group.ts';
+import { frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
 import { chooseWorker } from '../../../src/core/workers/pool.ts';
 import { seed } from '../../seed.ts';
 

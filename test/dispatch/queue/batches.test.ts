@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, cancelled } from '../../../src/core/dispatch/call.ts';
-import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import {
   QueuedExecutor,
-  type WaitingGroups,
+  type WaitingCalls,
 } from '../../../src/core/dispatch/queue/queued-executor.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
@@ -22,7 +22,7 @@ router.rpc({ name: 'single' }, () => 1);
 
 /** An executor whose one worker runs what the test says, and that keeps what it ran. */
 class Simulated extends QueuedExecutor {
-  readonly runs: (readonly CallGroup[])[] = [];
+  readonly runs: (readonly QueuedCall[])[] = [];
   /** Procedures that may not run now. */
   readonly held = new Set<string>();
   #room = 0;
@@ -41,30 +41,30 @@ class Simulated extends QueuedExecutor {
     this.send(this.waiting);
   }
 
-  send(waiting: WaitingGroups): void {
+  send(waiting: WaitingCalls): void {
     if (waiting.hasStopped) waiting.resume(({ procedure }) => !this.held.has(procedure.name));
     while (this.#room > 0) {
       const { short, long } = waiting.heads();
       const head = short ?? long;
       if (head === undefined) return;
       if (this.held.has(head.procedure.name)) {
-        assert.ok(head.batch !== undefined, 'only a batch procedure is held');
+        assert.ok(head.rules !== undefined, 'only a batch procedure is held');
         waiting.stop(head);
         continue;
       }
       this.#room--;
-      if (head.batch === undefined) {
+      if (head.rules === undefined) {
         waiting.take(head, 0);
         this.runs.push([head]);
       } else this.runs.push(waiting.takeTogether(head, { calls: 3, us: 1e9 }, () => 0));
-      for (const group of this.runs.at(-1) ?? []) this.#end(group);
+      for (const item of this.runs.at(-1) ?? []) this.#end(item);
     }
   }
 
-  /** The worker has run a group. */
-  #end(group: CallGroup): void {
-    group.sendTo({ send: () => 'sent' });
-    group.calls[0]?.answer('{}', 0, 1);
+  /** The worker has run a call. */
+  #end(item: QueuedCall): void {
+    item.sendTo({ send: () => 'sent', withdraw: () => false, cancel: () => {} });
+    item.answer('{}', 0, 1);
   }
 
   get left(): number {
@@ -77,8 +77,8 @@ class Simulated extends QueuedExecutor {
     return 1;
   }
   onTooLarge(): void {}
-  onCancelled(group: CallGroup): void {
-    this.waiting.refuse(group, cancelled);
+  onCancelled(item: QueuedCall): void {
+    this.waiting.refuse(item, cancelled);
   }
 }
 
@@ -123,9 +123,7 @@ test('whatever waits, leaves and is held: each call leaves once, in runs of one 
         // A caller who leaves later than others have run.
         const earlier = made[made.length - 3];
         if (step.leaves && earlier !== undefined) {
-          const isThere = !executor.runs
-            .flat()
-            .some((group) => group.calls[0]?.call === earlier.call);
+          const isThere = !executor.runs.flat().some(({ call: ran }) => ran === earlier.call);
           if (isThere) left.add(earlier.call);
           earlier.call.scope.cancel();
         }
@@ -134,13 +132,13 @@ test('whatever waits, leaves and is held: each call leaves once, in runs of one 
     executor.held.clear();
     executor.run(1000);
     assert.equal(executor.left, 0);
-    const ran = executor.runs.flat().map((group) => group.calls[0]?.call as Call);
+    const ran = executor.runs.flat().map(({ call }) => call);
     const wanted = made.map(({ call }) => call).filter((call) => !left.has(call));
     assert.deepEqual(new Set(ran), new Set(wanted));
     assert.equal(ran.length, wanted.length);
     for (const run of executor.runs) {
       assert.equal(new Set(run.map(({ procedure }) => procedure.name)).size, 1);
-      assert.ok(run.length <= 3 && (run.length === 1 || run[0]?.batch !== undefined));
+      assert.ok(run.length <= 3 && (run.length === 1 || run[0]?.rules !== undefined));
     }
     for (const name of ['a', 'b', 'single']) {
       for (const key of new Set(wanted.map(({ scope }) => scope.callerKey))) {

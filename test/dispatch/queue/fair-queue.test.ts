@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { CallGroup, WaitingPlace } from '../../../src/core/dispatch/queue/call-group.ts';
 import {
   FairQueue,
   QueuedCallers,
   quantumUs,
+  type WaitingPlace,
 } from '../../../src/core/dispatch/queue/fair-queue.ts';
+import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { seed } from '../../seed.ts';
 
@@ -24,8 +25,8 @@ interface FakeGroup {
   queue: WaitingPlace | undefined;
 }
 
-const asGroup = (group: FakeGroup): CallGroup => group as unknown as CallGroup;
-const asFake = (group: CallGroup | undefined): FakeGroup | undefined =>
+const asGroup = (group: FakeGroup): QueuedCall => group as unknown as QueuedCall;
+const asFake = (group: QueuedCall | undefined): FakeGroup | undefined =>
   group as unknown as FakeGroup | undefined;
 const keyOf = (scope: RequestScope): string => (scope as unknown as FakeGroup['scope']).key;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
-import { GroupQueue } from '../../../src/core/dispatch/queue/fair-queue.ts';
+import { PlainQueue } from '../../../src/core/dispatch/queue/fair-queue.ts';
+import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { seed } from '../../seed.ts';
 
 /** What the queue sees of a group. */
@@ -14,7 +14,7 @@ interface FakeUnit {
 }
 
 class Pair {
-  readonly queue = new GroupQueue();
+  readonly queue = new PlainQueue();
   readonly model: FakeUnit[] = [];
   names = 0;
 
@@ -29,7 +29,7 @@ class Pair {
 
   push(waiting: number): void {
     const group = this.make(waiting);
-    this.queue.push(group as unknown as CallGroup);
+    this.queue.push(group as unknown as QueuedCall);
     this.model.push(group);
   }
 
@@ -44,7 +44,7 @@ class Pair {
   drop(at: number): void {
     const group = this.model[at % Math.max(1, this.model.length)];
     if (group === undefined) return;
-    this.queue.drop(group as unknown as CallGroup);
+    this.queue.drop(group as unknown as QueuedCall);
     this.model.splice(this.model.indexOf(group), 1);
   }
 

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
+import { CostEstimate, frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
 import {
-  CallGroup,
-  type CallGroupOwner,
-  CostEstimate,
-  frameBudgetUs,
+  OrderedCalls,
   QueuedCall,
-} from '../../../src/core/dispatch/queue/call-group.ts';
+  type QueuedCallOwner,
+} from '../../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
 import { WorkerCalls } from '../../../src/core/workers/calls.ts';
@@ -107,21 +106,24 @@ class Bench {
     );
   }
 
-  add(...calls: Call[]): CallGroup {
-    const owner: CallGroupOwner = {
+  /** Calls that run in order. */
+  add(...calls: Call[]): QueuedCall[] {
+    const owner: QueuedCallOwner = {
       ending: new CallEnding('fake', 1000, undefined),
       onDone: () => {},
-      onResume: () => assert.fail('nothing of it comes back'),
+      onResume: (item) => item.sendTo(this.calls),
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    const items = calls.map((one) => new QueuedCall(one, new CostEstimate(), 0));
-    const group = new CallGroup(items, 0, owner, ({ calls: done }) => {
-      for (const { call: one, reply } of done)
-        this.replies.set(one.id ?? '', reply?.toString() ?? '');
+    const order = new OrderedCalls(new RequestScope(), owner, {
+      onReply: (replies) => {
+        for (const [at, reply] of replies.entries())
+          this.replies.set(calls[at]?.id ?? '', reply?.toString() ?? '');
+      },
     });
-    group.sendTo(this.calls);
-    return group;
+    const items = calls.map((one) => new QueuedCall(one, new CostEstimate(), 0, 0, owner, order));
+    items[0]?.sendTo(this.calls);
+    return items;
   }
 
   sent(): unknown[] {
@@ -129,17 +131,17 @@ class Bench {
   }
 }
 
-test('a call that can not be sent is answered, those beside it and behind it are sent', () => {
+test('a call that can not be sent is answered, those beside it and after it are sent', () => {
   const bench = new Bench(() => true);
   bench.add(call('a'));
   bench.add(call('b', unsendable));
-  bench.add(call('c', unsendable), call('d'), call('e', unsendable), call('f'));
+  bench.add(call('c', unsendable), call('d'), call('e'), call('f', unsendable));
   bench.calls.flush();
   assert.deepEqual(bench.sent(), [
     [
       ['"a"', false],
       ['"d"', false],
-      ['"f"', true],
+      ['"e"', true],
     ],
   ]);
   assert.equal(bench.calls.count, 3);
@@ -165,12 +167,18 @@ test('calls whose frame can not be posted are answered with -32603, and later on
   assert.equal(bench.calls.loadUs, frameBudgetUs);
 });
 
-test('takes all calls of a group back or none, though the group is a returned one after the first', () => {
+test('calls that come back wait: the first of them for a worker, the others for those before them', () => {
   const bench = new Bench(() => true);
-  const group = bench.add(call('a'), call('b'), call('c'));
+  const items = bench.add(call('a'), call('b'), call('c'));
   bench.calls.flush();
-  const taken = bench.calls.takeBack((sent) => !sent.isReturned);
-  assert.deepEqual(taken, [group]);
+  assert.deepEqual(bench.calls.takeBack(), items);
   assert.equal(bench.calls.count, 0);
-  assert.equal(group.next, 0);
+  assert.deepEqual(
+    items.map(({ state, isReturned, waiting }) => [state, isReturned, waiting]),
+    [
+      ['held', true, 3],
+      ['held', true, 2],
+      ['held', true, 1],
+    ],
+  );
 });

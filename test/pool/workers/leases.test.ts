@@ -3,12 +3,8 @@ import { describe, test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { type Call, CallEnding, unparsed } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
-import {
-  CallGroup,
-  type CallGroupOwner,
-  CostEstimate,
-  QueuedCall,
-} from '../../../src/core/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
+import { QueuedCall, type QueuedCallOwner } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
@@ -89,8 +85,7 @@ class Bench {
     scope.body = body;
     const place = { source: body.bytes, start: 0, end: large };
     const call: Call = { procedure: called, id: '1', params: unparsed, ...place, scope };
-    this.item = new QueuedCall(call, new CostEstimate(), 0);
-    const owner: CallGroupOwner = {
+    const owner: QueuedCallOwner = {
       ending: new CallEnding('fake', 1000, undefined),
       // The transport has its answer: it lets go of the body.
       onDone: () => body.release(),
@@ -98,7 +93,8 @@ class Bench {
       onTooLarge: never,
       onCancelled: never,
     };
-    new CallGroup([this.item], 0, owner, () => {}).sendTo(this.worker.calls);
+    this.item = new QueuedCall(call, new CostEstimate(), 0, 0, owner, { onReply: () => {} });
+    this.item.sendTo(this.worker.calls);
     this.worker.calls.flush();
   }
 
@@ -127,10 +123,10 @@ describe('the buffer of a large body that a worker was sent', () => {
 
   test('is free when the call was taken back before it began', () => {
     const bench = new Bench();
-    const [group] = bench.worker.calls.takeBack();
+    const [taken] = bench.worker.calls.takeBack();
     assert.equal(bench.ledger.start(bench.item.ticket, 0), false);
     assert.equal(bench.isFree, false, 'it is to go to another worker');
-    assert.equal(group?.state, 'held');
+    assert.equal(taken?.state, 'held');
     bench.item.answer(undefined, 0, 0);
     assert.equal(bench.isFree, true);
   });

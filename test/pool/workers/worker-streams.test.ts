@@ -3,12 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
-import {
-  CallGroup,
-  type CallGroupOwner,
-  CostEstimate,
-  QueuedCall,
-} from '../../../src/core/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
+import { QueuedCall, type QueuedCallOwner } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import type { StreamFlow, StreamSink } from '../../../src/core/dispatch/streams/contract.ts';
@@ -35,6 +31,7 @@ class Bench {
   readonly garbled: string[] = [];
   /** What the reader of the stream has got. */
   readonly got: string[] = [];
+  readonly replies: string[] = [];
   readonly streams: WorkerStreams;
   readonly item: QueuedCall;
   readonly flows: StreamFlow[] = [];
@@ -79,16 +76,17 @@ class Bench {
     };
     const params = { params: undefined, source: undefined, start: -1, end: -1 };
     const call: Call = { procedure: streaming, id: '1', ...params, scope, sink };
-    const item = new QueuedCall(call, new CostEstimate(), 0);
-    item.ticket = at;
-    const owner: CallGroupOwner = {
+    const owner: QueuedCallOwner = {
       ending: new CallEnding('worker', 1000, undefined),
       onDone: () => {},
       onResume: () => {},
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    new CallGroup([item], 0, owner, () => {});
+    const item = new QueuedCall(call, new CostEstimate(), 0, 0, owner, {
+      onReply: (reply) => this.replies.push(String(reply)),
+    });
+    item.ticket = at;
     this.streams.enter(item, sink, 5, 5);
     return item;
   }
@@ -166,7 +164,7 @@ describe('the streams of a worker', () => {
     gone.cancel();
     const bench = new Bench(gone);
     assert.equal(bench.streams.generators, 0);
-    assert.match(String(bench.item.reply), /-32003/);
+    assert.match(bench.replies.join(), /-32003/);
     assert.deepEqual(bench.posted, [{ type: 'cancel', ticket, code: -32003, data: undefined }]);
   });
 

@@ -1,12 +1,12 @@
 import type { RequestScope } from '../scope.ts';
 import type { Callers } from '../share.ts';
-import type { CallGroup, QueuedWork, WaitingPlace } from './call-group.ts';
+import type { QueuedCall } from './queued-call.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
 
 /**
- * What a caller pays for its streams at most before its next group leaves, microseconds: a stream that takes more than its
+ * What a caller pays for its streams at most before its next entry leaves, microseconds: a stream that takes more than its
  * caller's share must not keep that caller's calls from ever running.
  */
 const mostForStreamsUs = 50_000;
@@ -14,33 +14,55 @@ const mostForStreamsUs = 50_000;
 /** The same of its calls that left in runs of other callers' calls. */
 const mostDebtUs = 50_000;
 
-/** A group in the line of its caller, linked both ways: a group that is answered meanwhile leaves without a search. */
+/** What waits in a fair queue: a call with those that follow it, or other work of one request. */
+export interface QueuedWork {
+  readonly scope: RequestScope;
+  /** By `clockMs`. */
+  readonly arrivedAt: number;
+  /** Calls that wait. */
+  readonly waiting: number;
+  /** Expected microseconds of all of them, of what leaves next, and of what was sent and came back. */
+  readonly expectedUs: number;
+  readonly nextUs: number;
+  readonly returnedUs: number;
+  /** Whether it was sent, and taken back. */
+  readonly isReturned: boolean;
+  /** Where it waits. Kept by the queue. */
+  queue: WaitingPlace | undefined;
+}
+
+export interface WaitingPlace {
+  /** Takes the work out: it is about to be answered, or it goes elsewhere. */
+  drop(work: QueuedWork): void;
+}
+
+/** An entry in the line of its caller, linked both ways: an entry that is answered meanwhile leaves without a search. */
 class LineNode<Work extends QueuedWork> implements WaitingPlace {
-  readonly group: Work;
+  readonly entry: Work;
   readonly line: Line<Work>;
   before: LineNode<Work> | undefined;
   behind: LineNode<Work> | undefined;
-  /** What was counted when the group came: exactly that is taken off again when the group leaves. */
+  /** What was counted when the entry came: exactly that is taken off again when the entry leaves. */
   readonly calls: number;
   readonly workUs: number;
   readonly isReturned: boolean;
-  /** What the caller pays for the group at its turn, microseconds. */
+  /** What the caller pays for the entry at its turn, microseconds. */
   readonly costUs: number;
 
   constructor(
-    group: Work,
+    entry: Work,
     line: Line<Work>,
     before: LineNode<Work> | undefined,
     behind: LineNode<Work> | undefined,
   ) {
-    this.group = group;
+    this.entry = entry;
     this.line = line;
     this.before = before;
     this.behind = behind;
-    this.calls = group.waiting;
-    this.workUs = group.expectedUs;
-    this.isReturned = group.isReturned;
-    this.costUs = group.nextUs;
+    this.calls = entry.waiting;
+    this.workUs = entry.expectedUs;
+    this.isReturned = entry.isReturned;
+    this.costUs = entry.nextUs;
   }
 
   drop(): void {
@@ -48,7 +70,7 @@ class LineNode<Work extends QueuedWork> implements WaitingPlace {
   }
 }
 
-/** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
+/** The entries of one caller, oldest first. A new line is its own neighbour: a round of one. */
 class Line<Work extends QueuedWork> {
   readonly queue: FairQueue<Work>;
   readonly caller: QueuedCaller<Work>;
@@ -56,7 +78,7 @@ class Line<Work extends QueuedWork> {
   last: LineNode<Work> | undefined = undefined;
   /** What the caller may still send at its turn, expected microseconds. */
   deficitUs: number;
-  /** What it has paid for streams since its last group left. */
+  /** What it has paid for streams since its last entry left. */
   #forStreamsUs = 0;
   /** The same for calls that left in others' runs. */
   #forRunsUs = 0;
@@ -71,14 +93,14 @@ class Line<Work extends QueuedWork> {
     caller.debtUs = 0;
   }
 
-  /** The group that came last, apart from groups that a worker gave back. */
+  /** The entry that came last, apart from entries that a worker gave back. */
   get newest(): Work | undefined {
     let node = this.last;
     while (node?.isReturned) node = node.before;
-    return node?.group;
+    return node?.entry;
   }
 
-  /** How many more turns the caller needs to send its oldest group away. */
+  /** How many more turns the caller needs to send its oldest entry away. */
   get rounds(): number {
     const lacksUs = (this.first?.costUs ?? 0) - this.deficitUs;
     return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * this.caller.weight)));
@@ -96,7 +118,7 @@ class Line<Work extends QueuedWork> {
     this.deficitUs -= us;
   }
 
-  /** Its oldest group leaves at its turn. */
+  /** Its oldest entry leaves at its turn. */
   pay(us: number): void {
     this.deficitUs -= us;
     this.#forStreamsUs = 0;
@@ -114,22 +136,22 @@ class Line<Work extends QueuedWork> {
 }
 
 /**
- * Groups that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
+ * Entries that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
  * expected cost.
  *
- *     round:  [ann: 3 groups] -> [bob: 200 groups] -> [eve: 1 group] -> back to ann
+ *     round:  [ann: 3 entries] -> [bob: 200 entries] -> [eve: 1 entry] -> back to ann
  *              ^ turn, deficit 1000 us
  *
- * At its turn a caller gets a quantum, and its groups leave, oldest first, as long as they fit into what the caller
- * has. The caller keeps the rest for its next turn, as long as it has groups here. So each caller gets the same share
- * of the time, times its `weight`, however many groups the others have: the shares differ by at most one quantum and
- * the caller's largest group.
+ * At its turn a caller gets a quantum, and its entries leave, oldest first, as long as they fit into what the caller
+ * has. The caller keeps the rest for its next turn, as long as it has entries here. So each caller gets the same share
+ * of the time, times its `weight`, however many entries the others have: the shares differ by at most one quantum and
+ * the caller's largest entry.
  *
- * A group that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
- * The caller gets back what the group had paid for those calls. A batch that is sent in portions pays for each
- * portion, and other groups go in between. A caller whose streams compute pays for that time, too.
+ * An entry that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
+ * The caller gets back what the entry had paid for those calls. A batch that is sent in portions pays for each
+ * portion, and other entries go in between. A caller whose streams compute pays for that time, too.
  */
-export class FairQueue<Work extends QueuedWork = CallGroup> {
+export class FairQueue<Work extends QueuedWork = QueuedCall> {
   readonly #callers: QueuedCallers<Work>;
   readonly #lines = new Map<QueuedCaller<Work>, Line<Work>>();
   /** Whose turn it is; undefined: nobody waits. */
@@ -145,42 +167,42 @@ export class FairQueue<Work extends QueuedWork = CallGroup> {
     this.#callers = callers;
   }
 
-  push(group: Work): void {
-    const caller = this.#callers.of(group);
+  push(entry: Work): void {
+    const caller = this.#callers.of(entry);
     const line = this.#lines.get(caller) ?? this.#open(caller);
-    line.deficitUs += group.returnedUs;
-    // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
+    line.deficitUs += entry.returnedUs;
+    // Nearly always the entry is the youngest of its line. An entry that comes back is one of the oldest.
     let behind: LineNode<Work> | undefined;
-    if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
+    if (line.last !== undefined && line.last.entry.arrivedAt > entry.arrivedAt) {
       behind = line.first;
-      while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
+      while (behind !== undefined && behind.entry.arrivedAt <= entry.arrivedAt) {
         behind = behind.behind;
       }
     }
     const before = behind === undefined ? line.last : behind.before;
-    const node = new LineNode(group, line, before, behind);
+    const node = new LineNode(entry, line, before, behind);
     if (before === undefined) line.first = node;
     else before.behind = node;
     if (behind === undefined) line.last = node;
     else behind.before = node;
-    group.queue = node;
+    entry.queue = node;
     this.size += node.calls;
     this.workUs += node.workUs;
     this.#callers.enter(caller, node);
   }
 
-  /** The group that goes next; it stays here until `shift`. */
+  /** The entry that goes next; it stays here until `shift`. */
   peek(): Work | undefined {
-    return this.#next()?.group;
+    return this.#next()?.entry;
   }
 
-  /** A group that waited elsewhere leaves with one that waited here: its caller pays as if it had waited here, too. */
-  payFor(group: Work): void {
-    const caller = this.#callers.known(group);
+  /** An entry that waited elsewhere leaves with one that waited here: its caller pays as if it had waited here, too. */
+  payFor(entry: Work): void {
+    const caller = this.#callers.known(entry);
     if (caller === undefined) return;
     const line = this.#lines.get(caller);
-    if (line !== undefined) line.payForRun(group.nextUs);
-    else caller.debtUs = Math.min(caller.debtUs + group.nextUs, mostDebtUs);
+    if (line !== undefined) line.payForRun(entry.nextUs);
+    else caller.debtUs = Math.min(caller.debtUs + entry.nextUs, mostDebtUs);
   }
 
   shift(): Work | undefined {
@@ -188,12 +210,12 @@ export class FairQueue<Work extends QueuedWork = CallGroup> {
     if (node === undefined) return undefined;
     node.line.pay(node.costUs);
     this.leave(node);
-    return node.group;
+    return node.entry;
   }
 
   leave(node: LineNode<Work>): void {
-    const { group, line, before, behind } = node;
-    group.queue = undefined;
+    const { entry, line, before, behind } = node;
+    entry.queue = undefined;
     if (before === undefined) line.first = behind;
     else before.behind = behind;
     if (behind === undefined) line.last = before;
@@ -208,18 +230,18 @@ export class FairQueue<Work extends QueuedWork = CallGroup> {
     this.#callers.leave(line.caller, node);
   }
 
-  /** Caller by caller, the groups of each oldest first. */
+  /** Caller by caller, the entries of each oldest first. */
   get all(): Work[] {
-    const groups: Work[] = [];
+    const entries: Work[] = [];
     for (const line of this.#lines.values()) {
       for (let node = line.first; node !== undefined; node = node.behind) {
-        groups.push(node.group);
+        entries.push(node.entry);
       }
     }
-    return groups;
+    return entries;
   }
 
-  /** Gives turns until a caller has enough for its oldest group. */
+  /** Gives turns until a caller has enough for its oldest entry. */
   #next(): LineNode<Work> | undefined {
     let line = this.#turn;
     if (line === undefined) return undefined;
@@ -290,7 +312,7 @@ interface QueuedCaller<Work extends QueuedWork> {
   readonly key: string;
   readonly weight: number;
   calls: number;
-  groups: number;
+  entries: number;
   workUs: number;
   /** What it has taken in runs beyond its turns, and pays in its next line, microseconds. */
   debtUs: number;
@@ -302,7 +324,7 @@ interface QueuedCaller<Work extends QueuedWork> {
  * room by calling several procedures. An account exists only while its caller has something queued: so the bound on
  * waiting calls also bounds the accounts.
  */
-export class QueuedCallers<Work extends QueuedWork = CallGroup> {
+export class QueuedCallers<Work extends QueuedWork = QueuedCall> {
   readonly #shares: CallerShares;
   readonly #callers = new Map<string, QueuedCaller<Work>>();
   /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
@@ -323,7 +345,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
     return this.#callers.size;
   }
 
-  /** The account of a group's caller, made where there is none. */
+  /** The account of an entry's caller, made where there is none. */
   of({ scope }: Work): QueuedCaller<Work> {
     const key = this.#shares.keyOf(scope);
     const known = this.#callers.get(key);
@@ -332,7 +354,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
       key,
       weight: boundedWeight(this.#shares.weightOf(scope)),
       calls: 0,
-      groups: 0,
+      entries: 0,
       workUs: 0,
       debtUs: 0,
       lines: new Set<Line<Work>>(),
@@ -342,7 +364,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
     return caller;
   }
 
-  /** The account of a group's caller; undefined: it has nothing else queued, and so nobody to share with. */
+  /** The account of an entry's caller; undefined: it has nothing else queued, and so nobody to share with. */
   known({ scope }: Work): QueuedCaller<Work> | undefined {
     return this.#callers.size === 0 ? undefined : this.#callers.get(this.#shares.keyOf(scope));
   }
@@ -354,7 +376,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
   }
 
   enter(caller: QueuedCaller<Work>, { calls, workUs, isReturned }: LineNode<Work>): void {
-    caller.groups++;
+    caller.entries++;
     caller.workUs += workUs;
     this.calls += calls;
     this.workUs += workUs;
@@ -362,15 +384,15 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
     else this.#count(caller, calls);
   }
 
-  /** A caller has one group less queued. Its account ends with its last group. */
+  /** A caller has one entry less queued. Its account ends with its last entry. */
   leave(caller: QueuedCaller<Work>, { calls, workUs, isReturned }: LineNode<Work>): void {
-    caller.groups--;
+    caller.entries--;
     caller.workUs -= workUs;
     this.calls -= calls;
     this.workUs -= workUs;
     if (isReturned) this.returned -= calls;
     else this.#count(caller, -calls);
-    if (caller.groups > 0) return;
+    if (caller.entries > 0) return;
     this.#callers.delete(caller.key);
     this.#weights -= caller.weight;
     if (this.calls > 0) return;
@@ -380,7 +402,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
     this.#longest = undefined;
   }
 
-  /** Of the caller with the most calls. Groups that workers gave back do not count. undefined: there is none. */
+  /** Of the caller with the most calls. Entries that workers gave back do not count. undefined: there is none. */
   newestOfLongest(): Work | undefined {
     this.#longest ??= new Longest(this.#callers.values());
     let newest: Work | undefined;
@@ -392,7 +414,7 @@ export class QueuedCallers<Work extends QueuedWork = CallGroup> {
   }
 
   /**
-   * How much work leaves before the last group of this group's caller has left, microseconds of one worker: the
+   * How much work leaves before the last entry of this entry's caller has left, microseconds of one worker: the
    * caller's own work by its share of the time, and at most all work that waits.
    */
   waitUsOf({ scope }: Work): number {
@@ -446,7 +468,7 @@ class Longest<Work extends QueuedWork> {
 const plainUs = 8000;
 
 /**
- * Groups that wait for a worker. While little work waits, they stand in the order in which they came, at the cost of a plain
+ * Entries that wait for a worker. While little work waits, they stand in the order in which they came, at the cost of a plain
  * queue. Beyond that they are shared out among their callers.
  *
  *     add -> arrivals -> worker            while little work waits
@@ -454,7 +476,7 @@ const plainUs = 8000;
  *               +-> shared -> worker       once more than 8 ms of it do
  */
 export class WaitingLine {
-  readonly #arrivals = new GroupQueue();
+  readonly #arrivals = new PlainQueue();
   readonly #shared: FairQueue;
 
   constructor(callers: QueuedCallers) {
@@ -476,44 +498,44 @@ export class WaitingLine {
     return this.#arrivals.workUs;
   }
 
-  add(group: CallGroup): void {
-    this.#arrivals.push(group);
+  add(entry: QueuedCall): void {
+    this.#arrivals.push(entry);
   }
 
-  /** Adds a group that has waited before. It is put among its caller's groups by its age. */
-  addBack(group: CallGroup): void {
-    this.#shared.push(group);
+  /** Adds an entry that has waited before. It is put among its caller's entries by its age. */
+  addBack(entry: QueuedCall): void {
+    this.#shared.push(entry);
   }
 
-  /** The group that goes next. It stays here until `shift`. */
-  peek(): CallGroup | undefined {
+  /** The entry that goes next. It stays here until `shift`. */
+  peek(): QueuedCall | undefined {
     if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
     return this.#shared.peek() ?? this.#arrivals.peek();
   }
 
-  shift(): CallGroup | undefined {
+  shift(): QueuedCall | undefined {
     return this.#shared.shift() ?? this.#arrivals.shift();
   }
 
   /** See `payFor` of FairQueue. */
-  payFor(group: CallGroup): void {
-    this.#shared.payFor(group);
+  payFor(entry: QueuedCall): void {
+    this.#shared.payFor(entry);
   }
 
   share(): void {
-    for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
-      this.#shared.push(group);
+    for (let entry = this.#arrivals.shift(); entry !== undefined; entry = this.#arrivals.shift()) {
+      this.#shared.push(entry);
     }
   }
 
-  get all(): CallGroup[] {
+  get all(): QueuedCall[] {
     return [...this.#shared.all, ...this.#arrivals.all];
   }
 }
 
-/** Groups in the order in which they came. Taking the oldest group copies nothing. */
-export class GroupQueue implements WaitingPlace {
-  #items: (CallGroup | undefined)[] = [];
+/** Entries in the order in which they came. Taking the oldest entry copies nothing. */
+export class PlainQueue implements WaitingPlace {
+  #items: (QueuedCall | undefined)[] = [];
   #head = 0;
 
   /** Calls that wait. */
@@ -521,48 +543,48 @@ export class GroupQueue implements WaitingPlace {
   /** What they are expected to cost a worker, microseconds. */
   workUs = 0;
 
-  push(group: CallGroup): void {
-    this.#count(group, 1);
-    group.queue = this;
-    this.#items.push(group);
+  push(entry: QueuedCall): void {
+    this.#count(entry, 1);
+    entry.queue = this;
+    this.#items.push(entry);
   }
 
-  peek(): CallGroup | undefined {
+  peek(): QueuedCall | undefined {
     while (this.#head < this.#items.length) {
-      const group = this.#items[this.#head];
-      // A group that was dropped is not here any more: its entry is skipped.
-      if (group?.queue === this) return group;
+      const entry = this.#items[this.#head];
+      // An entry that was dropped is not here any more: its entry is skipped.
+      if (entry?.queue === this) return entry;
       this.#advance();
     }
     return undefined;
   }
 
-  shift(): CallGroup | undefined {
-    const group = this.peek();
-    if (group === undefined) return undefined;
-    this.drop(group);
+  shift(): QueuedCall | undefined {
+    const entry = this.peek();
+    if (entry === undefined) return undefined;
+    this.drop(entry);
     this.#advance();
-    return group;
+    return entry;
   }
 
-  drop(group: QueuedWork): void {
-    this.#count(group, -1);
-    group.queue = undefined;
+  drop(entry: QueuedWork): void {
+    this.#count(entry, -1);
+    entry.queue = undefined;
   }
 
-  get all(): CallGroup[] {
-    const groups: CallGroup[] = [];
+  get all(): QueuedCall[] {
+    const entries: QueuedCall[] = [];
     for (let i = this.#head; i < this.#items.length; i++) {
-      const group = this.#items[i];
-      if (group?.queue === this) groups.push(group);
+      const entry = this.#items[i];
+      if (entry?.queue === this) entries.push(entry);
     }
-    return groups;
+    return entries;
   }
 
-  #count(group: QueuedWork, sign: 1 | -1): void {
-    this.size += sign * group.waiting;
+  #count(entry: QueuedWork, sign: 1 | -1): void {
+    this.size += sign * entry.waiting;
     // Sums of floats drift: an empty queue's work is exactly nothing.
-    this.workUs = this.size === 0 ? 0 : this.workUs + sign * group.expectedUs;
+    this.workUs = this.size === 0 ? 0 : this.workUs + sign * entry.expectedUs;
   }
 
   #advance(): void {

@@ -18,24 +18,16 @@ import {
 import type { Executor, ExecutorFigures } from '../executor.ts';
 import type { RequestScope } from '../scope.ts';
 import { homeOf, keyOfParam } from './affinity.ts';
-import {
-  CallGroup,
-  type CallGroupOwner,
-  CostEstimate,
-  type GroupReceiver,
-  isDue,
-  QueuedCall,
-  SentBatch,
-  shortBoundUs,
-} from './call-group.ts';
+import { CostEstimate, isDue, shortBoundUs } from './cost.ts';
 import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
+import { OrderedCalls, QueuedCall, type QueuedCallOwner, SentBatch } from './queued-call.ts';
 
-/** An executor whose calls run elsewhere: in worker threads, or on other machines. They wait in groups, in a bounded queue. */
-export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallGroupOwner {
+/** An executor whose calls run elsewhere: in worker threads, or on other machines. They wait in a bounded queue. */
+export abstract class QueuedExecutor implements Executor, ExecutorFigures, QueuedCallOwner {
   readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
-  protected readonly waiting: WaitingGroups;
+  protected readonly waiting: WaitingCalls;
   readonly #costs = new Map<string, CostEstimate>();
   #closing = false;
   /** Told only while the executor closes. */
@@ -49,17 +41,17 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   ) {
     this.place = place;
     this.ending = new CallEnding(place, maxReplyBytes, observer);
-    this.waiting = new WaitingGroups(limits, this);
+    this.waiting = new WaitingCalls(limits, this);
   }
 
   abstract get inFlight(): number;
-  /** Whether nothing is under way: a group that comes then is sent at once. */
+  /** Whether nothing is under way: a call that comes then is sent at once. */
   abstract get isIdle(): boolean;
   /** Sends away what may go now. */
-  abstract send(waiting: WaitingGroups): void;
-  /** Calls `act` when the groups that come at the same time have come: at the end of a turn of the event loop. */
+  abstract send(waiting: WaitingCalls): void;
+  /** Calls `act` when the calls that come at the same time have come: at the end of a turn of the event loop. */
   abstract defer(act: () => void): void;
-  /** Groups have left, or were looked at and stay. */
+  /** Calls have left, or were looked at and stay. */
   abstract onSent(): void;
   /**
    * How long until a caller who is refused should come back, whole milliseconds.
@@ -67,8 +59,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
    * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
    */
   abstract busyForMs(queuedUs: number): number;
-  abstract onTooLarge(group: CallGroup): void;
-  abstract onCancelled(group: CallGroup): void;
+  abstract onTooLarge(item: QueuedCall): void;
+  abstract onCancelled(item: QueuedCall): void;
 
   /** Whether nothing is here that a close waits for. */
   protected abstract get isAnswered(): boolean;
@@ -76,28 +68,27 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   execute(call: Call, sink: ReplySink): void {
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) sink.onReply(this.ending.refuse(call, refusal));
-    else this.#add([this.#itemOf(call)], now, sink);
+    if (refusal !== undefined) {
+      sink.onReply(this.ending.refuse(call, refusal));
+      return;
+    }
+    this.waiting.expect(1);
+    this.waiting.add(this.#itemOf(call, now, sink));
   }
 
   executeInOrder(calls: readonly Call[], sink: ReplySink<readonly Reply[]>): void {
-    const now = clockMs();
     const [first] = calls;
-    const refusal = first && this.#refusal(first.scope, now);
-    if (first === undefined || refusal !== undefined) {
-      sink.onReply(calls.map((call) => this.ending.refuse(call, refusal ?? cancelled)));
-      return;
-    }
-    const items = calls.map((call) => this.#itemInOrder(call));
-    this.#add(items, now, (group) => sink.onReply(group.calls.map(({ reply }) => reply)));
+    if (first === undefined) sink.onReply([]);
+    else if (calls.length === 1) this.execute(first, { onReply: (reply) => sink.onReply([reply]) });
+    else this.#addInOrder(calls, first.scope, sink);
   }
 
-  onDone(group: CallGroup): void {
-    this.waiting.leave(group);
+  onDone(item: QueuedCall): void {
+    this.waiting.leave(item);
   }
 
-  onResume(group: CallGroup): void {
-    this.waiting.addBack([group]);
+  onResume(item: QueuedCall): void {
+    this.waiting.addBack([item]);
   }
 
   /** From now on calls are refused. Resolves when nothing is here any more, and after `graceMs` at the latest. */
@@ -116,29 +107,39 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     return this.#closing ? cancelled : refusalBeforeStart(scope, now);
   }
 
-  #add(items: readonly QueuedCall[], now: number, receiver: GroupReceiver): void {
-    this.waiting.expect(items.length);
-    this.waiting.add(new CallGroup(items, now, this, receiver));
+  #addInOrder(
+    calls: readonly Call[],
+    scope: RequestScope,
+    sink: ReplySink<readonly Reply[]>,
+  ): void {
+    const now = clockMs();
+    const refusal = this.#refusal(scope, now);
+    if (refusal !== undefined) {
+      sink.onReply(calls.map((call) => this.ending.refuse(call, refusal)));
+      return;
+    }
+    this.waiting.expect(calls.length);
+    const order = new OrderedCalls(scope, this, sink);
+    const [first] = calls.map((call) => this.#itemInOrder(call, now, order));
+    if (first !== undefined) this.waiting.add(first);
   }
 
   /** A call that waits for the one before it: a batch of one. */
-  #itemInOrder(call: Call): QueuedCall {
-    const item = this.#itemOf(call);
+  #itemInOrder(call: Call, now: number, order: OrderedCalls): QueuedCall {
+    const item = this.#itemOf(call, now, order);
     const { procedure } = call;
-    if (procedure.batch !== undefined) {
-      item.batch = new SentBatch(procedure, item.expectedUs);
-    }
+    if (procedure.batch !== undefined) item.run = new SentBatch(procedure, item.callUs);
     return item;
   }
 
-  #itemOf(call: Call): QueuedCall {
+  #itemOf(call: Call, now: number, receiver: ReplySink | OrderedCalls): QueuedCall {
     const { name } = call.procedure;
     let cost = this.#costs.get(name);
     if (cost === undefined) {
       cost = new CostEstimate();
       this.#costs.set(name, cost);
     }
-    return new QueuedCall(call, cost, paramsLength(call));
+    return new QueuedCall(call, cost, paramsLength(call), now, this, receiver);
   }
 }
 
@@ -168,43 +169,43 @@ interface Places {
 /** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
 const turnAllowance = 4096;
 
-/** The next group of each line. */
-export interface Heads<Group> {
-  readonly short: Group | undefined;
-  readonly long: Group | undefined;
-  /** Whether the long group goes before any short one. */
+/** The next call of each line. */
+export interface Heads<Item> {
+  readonly short: Item | undefined;
+  readonly long: Item | undefined;
+  /** Whether the long call goes before any short one. */
   readonly isLongDue: boolean;
 }
 
 /**
- * The groups that are at no worker: in the line of short groups, in the line of all others, or at the limit of a
- * procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each caller has one
- * account for all three. The groups leave for the workers together at the end of a turn of the event loop. Those that
- * may not wait, or have waited too long, are refused here.
+ * The calls that are at no worker, of an ordered batch the first of them: in the line of short calls, in the line of all
+ * others, or at the limit of a procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each
+ * caller has one account for all three. The calls leave for the workers together at the end of a turn of the event loop. Those
+ * that may not wait, or have waited too long, are refused here.
  */
-export class WaitingGroups {
+export class WaitingCalls {
   readonly #limits: WaitingLimits;
   readonly #owner: QueuedExecutor;
   readonly #callers: QueuedCallers;
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   /**
-   * Procedures with `maxConcurrency`: their places, and their groups above the bound. Groups of other procedures
+   * Procedures with `maxConcurrency`: their places, and their calls above the bound. Calls of other procedures
    * pass these, so a heavy procedure can't take all workers.
    */
   readonly #limited = new Map<string, Limit>();
   readonly #places: ConcurrencyPlaces;
-  /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
+  /** Calls that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
   /** Batch procedures whose calls have waited: those that wait behind the first of them. */
   readonly #batches: BatchLine[] = [];
   /** Those of them that wait aside: see `stop`. */
   #stopped = 0;
-  /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
+  /** What the short calls that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
 
-  /** @param owner sends the groups away */
+  /** @param owner sends the calls away */
   constructor(limits: WaitingLimits, owner: QueuedExecutor) {
     this.#limits = limits;
     this.#owner = owner;
@@ -223,13 +224,13 @@ export class WaitingGroups {
     return calls;
   }
 
-  /** Whether any group could go to a worker. */
+  /** Whether any call could go to a worker. */
   get hasNext(): boolean {
     if (this.#short.size > 0 || this.#long.size > 0) return true;
     return this.#batches.length > 0 && this.#batches.some(({ behind }) => behind.size > 0);
   }
 
-  /** Before so many calls come: if one turn of the event loop brings far too many, it refuses groups at once. */
+  /** Before so many calls come: if one turn of the event loop brings far too many, it refuses calls at once. */
   expect(calls: number): void {
     if (this.#newcomers + calls > this.#limits.maxQueue + turnAllowance) this.#refuseExcess();
   }
@@ -238,80 +239,83 @@ export class WaitingGroups {
     this.#callers.charge(scope, us);
   }
 
-  add(group: CallGroup): void {
-    if (group.procedure.affinity !== undefined) group.home = this.#homeOf(group);
-    const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
-    if (line?.head !== undefined || line?.isStopped === true) line.behind.add(group);
+  add(item: QueuedCall): void {
+    if (item.procedure.affinity !== undefined) item.home = this.#homeOf(item);
+    const line = item.rules === undefined ? undefined : this.#batchLineOf(item);
+    if (line?.head !== undefined || line?.isStopped === true) line.behind.add(item);
     else {
-      if (line !== undefined) line.head = group;
-      this.#classify(group).add(group);
+      if (line !== undefined) line.head = item;
+      this.#classify(item).add(item);
     }
     this.plan();
   }
 
-  /** Puts groups back by their age: they wait anew. A batch with a running call is put back when that call ends. */
-  addBack(groups: readonly CallGroup[]): void {
+  /** Puts calls back by their age: they wait anew. A batch with a running call is put back when that call ends. */
+  addBack(items: readonly QueuedCall[]): void {
     const now = clockMs();
-    for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
+    for (const item of items.toReversed()) if (this.#putBack(item)) item.waitingSince = now;
   }
 
-  /** Puts groups back that came to no worker: the time for which they have waited goes on. */
-  takeBack(groups: readonly CallGroup[]): void {
-    for (const group of groups.toReversed()) this.#putBack(group);
+  /** Puts calls back that came to no worker: the time for which they have waited goes on. */
+  takeBack(items: readonly QueuedCall[]): void {
+    for (const item of items.toReversed()) this.#putBack(item);
   }
 
-  #putBack(group: CallGroup): boolean {
-    // The answers of a lost worker's calls may have put the group back already.
-    if (group.state !== 'held' || group.isDone || !group.mayGoOn) return false;
-    group.state = 'queued';
-    const line = group.batch === undefined ? undefined : this.#batchLineOf(group);
-    if (line?.head !== undefined || line?.isStopped === true) line.behind.addBack(group);
+  #putBack(item: QueuedCall): boolean {
+    // The answers of a lost worker's calls may have put it back already. If a call before it has no answer, that answer will.
+    if (item.state !== 'held' || item.before !== undefined) return false;
+    item.state = 'queued';
+    const line = item.rules === undefined ? undefined : this.#batchLineOf(item);
+    if (line?.head !== undefined || line?.isStopped === true) line.behind.addBack(item);
     else {
-      if (line !== undefined) line.head = group;
-      this.#classify(group).addBack(group);
+      if (line !== undefined) line.head = item;
+      this.#classify(item).addBack(item);
     }
     this.plan();
     return true;
   }
 
-  /** A group has its answers, and no worker runs it any more: another group of its procedure may go instead. */
-  leave(group: CallGroup): void {
-    const limit = this.#limitOf(group);
-    if (!group.isInside || limit === undefined) return;
-    group.isInside = false;
+  /** A call has its answers, and no worker runs it any more: another call of its procedure may go instead. */
+  leave(item: QueuedCall): void {
+    const limit = this.#limitOf(item);
+    if (!item.isInside || limit === undefined) return;
+    item.isInside = false;
     limit.places.held--;
     for (const letIn of limit.places.waiting) if (letIn()) return;
   }
 
-  /** Refuses the calls of a group that are at no worker. */
-  refuse(group: CallGroup, refusal: Refusal): void {
-    group.queue?.drop(group);
-    if (group.batch !== undefined) this.#replaceHead(group);
-    // Not `held`: the answers below must not put the group back.
-    group.state = 'sent';
-    for (let i = group.next; i < group.calls.length; i++) {
-      (group.calls[i] as QueuedCall).refuse(refusal, neverRan);
+  /** Refuses a call that is at no worker, and those after it. */
+  refuse(item: QueuedCall, refusal: Refusal): void {
+    if (item.isAnswered) return;
+    item.queue?.drop(item);
+    if (item.rules !== undefined) this.#replaceHead(item);
+    // From the last one on, so that none goes on meanwhile.
+    for (let last = item.order?.last; last !== undefined && last !== item; ) {
+      const { before }: QueuedCall = last;
+      last.refuse(refusal, neverRan);
+      last = before;
     }
+    item.refuse(refusal, neverRan);
   }
 
   refuseAll(refusal: Refusal): void {
-    for (const group of this.#all) this.refuse(group, refusal);
+    for (const item of this.#all) this.refuse(item, refusal);
   }
 
-  /** Answers groups whose request has no time left, and those that have waited too long. */
+  /** Answers calls whose request has no time left, and those that have waited too long. */
   expire(now: number): void {
-    for (const group of this.#all) {
-      if (group.queue === undefined) continue;
-      const expired = refusalBeforeStart(group.scope, now);
-      if (expired !== undefined) this.refuse(group, expired);
-      else if (now - group.waitingSince > this.#limits.maxQueueMs) {
-        this.refuse(group, this.#overload(group, 'queueTime'));
+    for (const item of this.#all) {
+      if (item.queue === undefined) continue;
+      const expired = refusalBeforeStart(item.scope, now);
+      if (expired !== undefined) this.refuse(item, expired);
+      else if (now - item.waitingSince > this.#limits.maxQueueMs) {
+        this.refuse(item, this.#overload(item, 'queueTime'));
       }
     }
   }
 
   /**
-   * Sends groups at the end of this turn of the event loop, when all its calls have arrived. But a group that finds all
+   * Sends calls at the end of this turn of the event loop, when all its calls have arrived. But a call that finds all
    * workers at rest goes at once, and the calls behind it share the next frame.
    */
   plan(): void {
@@ -321,16 +325,16 @@ export class WaitingGroups {
     else this.#owner.defer(this.#send);
   }
 
-  /** Calls that wait in the same line, and those that would go along with the group. */
-  sizeBeside(group: CallGroup): number {
-    const behind = group.batch === undefined ? 0 : this.#batchLineOf(group).behind.size;
-    return this.#lineOf(group).size + behind;
+  /** Calls that wait in the same line, and those that would go along with the call. */
+  sizeBeside(item: QueuedCall): number {
+    const behind = item.rules === undefined ? 0 : this.#batchLineOf(item).behind.size;
+    return this.#lineOf(item).size + behind;
   }
 
   /**
-   * The next group of each line that may go to a worker now. The groups stay here until `take`.
+   * The next call of each line that may go to a worker now. The calls stay here until `take`.
    */
-  heads(): Heads<CallGroup> {
+  heads(): Heads<QueuedCall> {
     const short = this.#peek(this.#short);
     const long = this.#peek(this.#long);
     if (long === undefined) this.#passedUs = 0;
@@ -339,59 +343,59 @@ export class WaitingGroups {
   }
 
   /**
-   * One of the groups that `heads` gave goes to a worker.
+   * One of the calls that `heads` gave goes to a worker.
    *
-   * @param passedUs see `passUs`; 0: to the express worker, where it takes no long group's place
+   * @param passedUs see `passUs`; 0: to the express worker, where it takes no long call's place
    */
-  take(group: CallGroup, passedUs: number): void {
-    if (group.isShort) this.#passedUs += passedUs;
+  take(item: QueuedCall, passedUs: number): void {
+    if (item.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
-    this.#lineOf(group).shift();
-    this.#enter(group);
+    this.#lineOf(item).shift();
+    this.#enter(item);
   }
 
   /**
-   * As `take`, for a group of a batch procedure: others go along and run together with it. Who goes along, the fair line of the
+   * As `take`, for a call of a batch procedure: others go along and run together with it. Who goes along, the fair line of the
    * procedure says, and each caller pays for its own.
    *
    * @param run bounds of the run: calls, and expected microseconds of all together; one call goes in any case
    * @param passedUs called with the expected microseconds of all: see `passUs`
-   * @returns the group itself first
+   * @returns the call itself first
    */
   takeTogether(
-    head: CallGroup,
+    head: QueuedCall,
     run: { readonly calls: number; readonly us: number },
     passedUs: (us: number) => number,
-  ): readonly CallGroup[] {
+  ): readonly QueuedCall[] {
     const line = this.#batchLineOf(head);
     const beside = this.#lineOf(head);
     beside.shift();
-    const { calls } = (head.calls[0] as QueuedCall).cost.runSize;
+    const { calls } = head.cost.runSize;
     const most = line.isAlone ? 1 : Math.min(line.rules.max, run.calls, calls);
     if (most <= line.behind.size) line.behind.share();
-    const groups = [head];
+    const items = [head];
     let sumUs = head.nextUs;
-    while (groups.length < most) {
+    while (items.length < most) {
       const next = line.behind.peek();
       if (next === undefined || sumUs + next.nextUs > run.us) break;
       line.behind.shift();
       beside.payFor(next);
       sumUs += next.nextUs;
-      groups.push(next);
+      items.push(next);
     }
     if (head.isShort) this.#passedUs += passedUs(sumUs);
     else this.#passedUs = 0;
     this.#replaceHead(head);
-    return groups;
+    return items;
   }
 
-  /** Calls that wait and could run together with this group, itself among them. */
-  together(head: CallGroup): number {
+  /** Calls that wait and could run together with this call, itself among them. */
+  together(head: QueuedCall): number {
     return 1 + this.#batchLineOf(head).behind.size;
   }
 
   /** No worker may run the procedure of this head now: its calls wait aside, and others pass. */
-  stop(head: CallGroup): void {
+  stop(head: QueuedCall): void {
     const line = this.#batchLineOf(head);
     line.head = undefined;
     line.isStopped = true;
@@ -406,7 +410,7 @@ export class WaitingGroups {
   }
 
   /** Puts those back in line whose procedure may run again. @param mayGo asked with the first call of each */
-  resume(mayGo: (head: CallGroup) => boolean): void {
+  resume(mayGo: (head: QueuedCall) => boolean): void {
     for (const line of this.#batches) {
       if (!line.isStopped) continue;
       const next = line.behind.peek();
@@ -425,7 +429,7 @@ export class WaitingGroups {
   }
 
   /** A head leaves, or is answered: the next call of its procedure stands in line. */
-  #replaceHead(head: CallGroup): void {
+  #replaceHead(head: QueuedCall): void {
     const line = this.#batchLineOf(head);
     if (line.head !== head) return;
     line.head = undefined;
@@ -442,7 +446,7 @@ export class WaitingGroups {
     else beside.add(next);
   }
 
-  #batchLineOf({ procedure: { name, batch } }: CallGroup): BatchLine {
+  #batchLineOf({ procedure: { name, batch } }: QueuedCall): BatchLine {
     let line = this.#batches.find((one) => one.name === name);
     if (line === undefined) {
       if (batch === undefined) throw new Error(`${name} takes single calls`);
@@ -453,23 +457,23 @@ export class WaitingGroups {
   }
 
   /**
-   * Parks a group that `heads` gave and that needs something the others do not, so that it cannot block them.
+   * Parks a call that `heads` gave and that needs something the others do not, so that it cannot block them.
    *
-   * @param key names what it waits for; the groups of one key stay in line
+   * @param key names what it waits for; the calls of one key stay in line
    */
-  park(group: CallGroup, key: string): void {
+  park(item: QueuedCall, key: string): void {
     let queue = this.#parked.get(key);
     if (queue === undefined) {
       queue = new FairQueue(this.#callers);
       this.#parked.set(key, queue);
     }
-    group.queue?.drop(group);
-    queue.push(group);
+    item.queue?.drop(item);
+    queue.push(item);
   }
 
-  /** The first of each line of parked groups. */
-  parked(): CallGroup[] {
-    const heads: CallGroup[] = [];
+  /** The first of each line of parked calls. */
+  parked(): QueuedCall[] {
+    const heads: QueuedCall[] = [];
     for (const [key, queue] of this.#parked) {
       const head = queue.peek();
       if (head === undefined) this.#parked.delete(key);
@@ -478,10 +482,10 @@ export class WaitingGroups {
     return heads;
   }
 
-  /** One of the groups that `parked` gave goes on. */
-  takeParked(group: CallGroup, key: string): void {
+  /** One of the calls that `parked` gave goes on. */
+  takeParked(item: QueuedCall, key: string): void {
     this.#parked.get(key)?.shift();
-    this.#enter(group);
+    this.#enter(item);
   }
 
   readonly #send = (): void => {
@@ -491,27 +495,27 @@ export class WaitingGroups {
     this.#owner.onSent();
   };
 
-  /** Refuses what is too much to wait: the newest groups of the caller that has the most calls. */
+  /** Refuses what is too much to wait: the newest calls of the caller that has the most calls. */
   #refuseExcess(): void {
     while (this.#newcomers > this.#limits.maxQueue) {
       this.#short.share();
       this.#long.share();
       for (const { behind } of this.#batches) behind.share();
-      const group = this.#callers.newestOfLongest();
-      if (group === undefined) return;
-      this.refuse(group, this.#overload(group, 'queue'));
+      const item = this.#callers.newestOfLongest();
+      if (item === undefined) return;
+      this.refuse(item, this.#overload(item, 'queue'));
     }
   }
 
-  #overload(group: CallGroup, overload: Overload): Refusal {
-    // What leaves before all groups of this group's caller have left.
-    let queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+  #overload(item: QueuedCall, overload: Overload): Refusal {
+    // What leaves before all calls of this call's caller have left.
+    let queuedUs = this.#callers.waitUsOf(item) + this.#short.unsharedUs + this.#long.unsharedUs;
     for (const { behind } of this.#batches) queuedUs += behind.unsharedUs;
     return overloaded(overload, this.#owner.busyForMs(queuedUs));
   }
 
-  /** A copy: answering one group may answer others with it. */
-  get #all(): CallGroup[] {
+  /** A copy: answering one call may answer others with it. */
+  get #all(): QueuedCall[] {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
     const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
     const behind = this.#batches.flatMap((line) => line.behind.all);
@@ -523,50 +527,49 @@ export class WaitingGroups {
     return this.size - this.#callers.returned;
   }
 
-  /** Decides anew: a group that comes back may have become short or long, by what is known of its procedures now. */
-  #classify(group: CallGroup): WaitingLine {
-    group.isShort = group.leastUs <= shortBoundUs;
-    return this.#lineOf(group);
+  /** Decides anew: a call that comes back may have become short or long, by what is known of its procedures now. */
+  #classify(item: QueuedCall): WaitingLine {
+    item.isShort = item.leastUs <= shortBoundUs;
+    return this.#lineOf(item);
   }
 
-  #lineOf(group: CallGroup): WaitingLine {
-    return group.isShort ? this.#short : this.#long;
+  #lineOf(item: QueuedCall): WaitingLine {
+    return item.isShort ? this.#short : this.#long;
   }
 
-  /** The place of the worker that the affinity of a group's procedure names. Calls in order of a request stay together, wherever. */
-  #homeOf(group: CallGroup): number {
-    const { affinity } = group.procedure;
+  /** The place of the worker that the affinity of a call's procedure names. Calls in order have none. */
+  #homeOf(item: QueuedCall): number {
+    const { affinity } = item.procedure;
     const { workers = 0, shares } = this.#limits;
-    if (affinity === undefined || workers === 0 || group.calls.length > 1) return -1;
-    const { call } = group.calls[0] as QueuedCall;
+    if (affinity === undefined || workers === 0 || item.order !== undefined) return -1;
     const key =
-      affinity.param === undefined ? shares.keyOf(group.scope) : keyOfParam(call, affinity);
+      affinity.param === undefined ? shares.keyOf(item.scope) : keyOfParam(item.call, affinity);
     return key === undefined ? -1 : homeOf(key, workers);
   }
 
-  /** The next group that may go. Groups before it that may not go are moved to their limits. */
-  #peek(line: WaitingLine): CallGroup | undefined {
+  /** The next call that may go. Calls before it that may not go are moved to their limits. */
+  #peek(line: WaitingLine): QueuedCall | undefined {
     for (;;) {
-      const group = line.peek();
-      const limit = group && this.#limitOf(group);
-      if (group === undefined || limit === undefined || group.isInside) return group;
-      if (limit.places.held < limit.most) return group;
-      group.queue?.drop(group);
-      limit.waiting.push(group);
+      const item = line.peek();
+      const limit = item && this.#limitOf(item);
+      if (item === undefined || limit === undefined || item.isInside) return item;
+      if (limit.places.held < limit.most) return item;
+      item.queue?.drop(item);
+      limit.waiting.push(item);
       limit.places.waiting.add(limit.letIn);
     }
   }
 
-  /** Counts a group that goes to a worker, or that is the next to do so. */
-  #enter(group: CallGroup): void {
-    const limit = this.#limitOf(group);
-    if (limit === undefined || group.isInside) return;
-    group.isInside = true;
+  /** Counts a call that goes to a worker, or that is the next to do so. */
+  #enter(item: QueuedCall): void {
+    const limit = this.#limitOf(item);
+    if (limit === undefined || item.isInside) return;
+    item.isInside = true;
     limit.places.held++;
   }
 
   /** undefined: its procedure has no `maxConcurrency`. */
-  #limitOf({ procedure: { name, maxConcurrency: most } }: CallGroup): Limit | undefined {
+  #limitOf({ procedure: { name, maxConcurrency: most } }: QueuedCall): Limit | undefined {
     if (most === undefined) return undefined;
     let limit = this.#limited.get(name);
     if (limit === undefined) {
@@ -588,7 +591,7 @@ export class WaitingGroups {
       places.waiting.delete(letIn);
       return false;
     }
-    // At once, so that no group that comes later takes the place.
+    // At once, so that no call that comes later takes the place.
     this.#enter(next);
     this.#classify(next).addBack(next);
     this.plan();
@@ -600,14 +603,14 @@ export class WaitingGroups {
 const aloneMs = 10_000;
 
 /**
- * Calls of one batch procedure. The first of them, its head, stands in line with all other groups; the others wait here, and go
+ * Calls of one batch procedure. The first of them, its head, stands in line with all other calls; the others wait here, and go
  * along with the head as far as they fit into its run.
  */
 class BatchLine {
   readonly name: string;
   readonly rules: BatchRules;
   readonly behind: WaitingLine;
-  head: CallGroup | undefined;
+  head: QueuedCall | undefined;
   /** No worker may take a run now: all calls wait here. */
   isStopped = false;
   aloneUntil = 0;

@@ -1,5 +1,5 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { Sending } from '../../../core/dispatch/queue/call-group.ts';
+import type { Sending } from '../../../core/dispatch/queue/queued-call.ts';
 import { type NatsConnection, type NatsMessage, saysNobody } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
 import { type FrameMark, GatewaySession, type SessionStart, type Synced } from '../session.ts';

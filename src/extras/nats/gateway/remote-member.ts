@@ -13,13 +13,12 @@ import {
   textBetween,
   unparsed,
 } from '../../../core/dispatch/call.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import type {
-  CallGroup,
   CallReceiver,
   QueuedCall,
   Sending,
-} from '../../../core/dispatch/queue/call-group.ts';
-import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
+} from '../../../core/dispatch/queue/queued-call.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
@@ -46,8 +45,8 @@ export interface MemberOwner {
   readonly replyMemory: ReplyMemory;
   /** A member may take more than before. */
   onCapacity(): void;
-  /** Calls have not run: `next` of each group is the first of them. */
-  onUnstarted(groups: readonly CallGroup[]): void;
+  /** Calls have come back that have not run. */
+  onUnstarted(items: readonly QueuedCall[]): void;
   /** A call was refused before it ran. Returns whether another member is to be asked. */
   mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean;
   onCompleted(): void;
@@ -172,19 +171,18 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.channel.flush();
   }
 
-  /** The caller of a group has gone: its calls end when the member says so. */
-  cancel(group: CallGroup): void {
-    const tickets = this.#ticketsOf(group);
-    if (tickets.length === 0) return;
-    for (const ticket of tickets) this.#takeParts(ticket);
-    this.channel.cancel(tickets);
-    this.channel.flush();
+  cancel({ ticket }: QueuedCall): void {
+    if (!this.#sent.has(ticket)) return;
+    this.#takeParts(ticket);
+    this.#tellCancelled(ticket);
   }
 
-  /** Answers the calls of a group that are here: no more of it may run. */
-  stop(group: CallGroup, refusal: Refusal): void {
-    this.cancel(group);
-    for (const { item } of this.#takeAll(this.#ticketsOf(group))) item.refuse(refusal, neverRan);
+  /** Whether the call has begun is not known here: it is given up in any case. */
+  withdraw(item: QueuedCall): boolean {
+    this.cancel(item);
+    this.#take(item.ticket);
+    item.takeBack();
+    return true;
   }
 
   /** Answers what is here with -32002: nobody will know what became of it. */
@@ -291,7 +289,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     const { item, sentAt } = sent;
     this.#take(ticket);
     // A member times only some of its inline calls. If each time is wanted here, the call took no longer than it was away.
-    const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
+    const isWanted = reply.runUs === notTimed && item.ending.timing === 'all';
     const runUs = isWanted ? (clockMs() - sentAt) * 1000 : reply.runUs;
     if (kind === ReplyKind.opened && item.call.sink !== undefined) {
       this.#owner.onCompleted();
@@ -300,7 +298,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
       this.#refuseLost(sent, 'connection', clockMs());
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
       // What follows a call that has not run has not run either.
-      unstarted.push(sent, ...this.#takeAll(this.#ticketsOf(item.group, item.index)));
+      unstarted.push(sent, ...this.#takeAll(ticketsAfter(item)));
     } else {
       this.#owner.onCompleted();
       if (runUs >= 0) item.cost.record(runUs);
@@ -388,15 +386,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.channel.sendAckSoon();
   }
 
-  /** The calls of a group that are here, from the one at `index` on. */
-  #ticketsOf(group: CallGroup, index = 0): number[] {
-    const tickets: number[] = [];
-    for (const item of group.calls.slice(index)) {
-      if (this.#sent.get(item.ticket)?.item === item) tickets.push(item.ticket);
-    }
-    return tickets;
-  }
-
   /** Takes out those of the tickets that are still here. */
   #takeAll(tickets: readonly number[]): SentCall[] {
     return tickets.flatMap((ticket) => this.#take(ticket) ?? []);
@@ -409,19 +398,18 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     return sent;
   }
 
-  /** Gives back calls that have not run: each group stands at the first of them. */
+  /** Gives back calls that have not run. */
   #giveBack(calls: readonly SentCall[]): void {
     const now = clockMs();
-    const groups = new Set<CallGroup>();
+    const items: QueuedCall[] = [];
     for (const { item, sentAt } of calls) {
-      const { group, index, isAnswered } = item;
-      if (isAnswered) continue;
+      if (item.isAnswered) continue;
       // It waited for a member until it left, and does so again.
-      if (!groups.has(group)) group.waitingSince += now - sentAt;
-      group.takeBack(index);
-      groups.add(group);
+      item.waitingSince += now - sentAt;
+      item.takeBack();
+      items.push(item);
     }
-    if (groups.size > 0) this.#owner.onUnstarted([...groups]);
+    if (items.length > 0) this.#owner.onUnstarted(items);
   }
 
   /** @param last the last frame whose calls and streams are lost; Infinity: all are, those that have not left too */
@@ -522,13 +510,24 @@ class RemoteStream implements StreamProducer {
  * @param body the reply; empty: there is none to pass on
  */
 function answer(item: QueuedCall, code: number, runUs: number, body: string | Uint8Array): void {
-  const limit = item.group.ending.maxReplyBytes;
+  const limit = item.ending.maxReplyBytes;
   const isEmpty = body.length === 0;
   if (typeof body === 'string' ? textExceeds(body, limit) : body.byteLength > limit) {
     item.refuse(limitExceeded(limit), runUs);
   } else if (isEmpty && item.call.id !== undefined) {
     item.refuse({ code: code as ErrorCode }, runUs);
   } else item.answer(isEmpty ? undefined : body, code, runUs);
+}
+
+/** The tickets of the calls after one in its batch that were sent with it. */
+function ticketsAfter(item: QueuedCall): number[] {
+  const tickets: number[] = [];
+  let after = item.next;
+  while (after?.state === 'sent') {
+    tickets.push(after.ticket);
+    after = after.next;
+  }
+  return tickets;
 }
 
 /** A call as a whole JSON-RPC request. If nobody has read the params yet, it is the request as it came: the member reads all of it. */

@@ -8,15 +8,12 @@ import {
   usualRetryMs,
 } from '../../../core/dispatch/call.ts';
 import { Sweep } from '../../../core/dispatch/deadline.ts';
-import {
-  type CallGroup,
-  passUs,
-  type QueuedCall,
-} from '../../../core/dispatch/queue/call-group.ts';
+import { passUs } from '../../../core/dispatch/queue/cost.ts';
 import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
+import type { QueuedCall } from '../../../core/dispatch/queue/queued-call.ts';
 import {
   QueuedExecutor,
-  type WaitingGroups,
+  type WaitingCalls,
   type WaitingLimits,
 } from '../../../core/dispatch/queue/queued-executor.ts';
 import type { ReplyMemory } from '../../../core/dispatch/reply-memory.ts';
@@ -94,19 +91,18 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     return true;
   }
 
-  send(waiting: WaitingGroups): void {
+  send(waiting: WaitingCalls): void {
     const members = [...this.#members()].filter(({ isTaking }) => isTaking);
     this.#sendParked(waiting, members);
     while (members.some((member) => this.#hasRoom(member))) {
       const { short, long, isLongDue } = waiting.heads();
-      const group = isLongDue ? long : (short ?? long);
-      if (group === undefined) break;
-      const member = this.#memberFor(group, members);
-      if (member === undefined) {
-        waiting.park(group, nameOf(group));
-      } else {
-        waiting.take(group, passUs(group.nextUs, !member.isBusy));
-        group.sendTo(member);
+      const item = isLongDue ? long : (short ?? long);
+      if (item === undefined) break;
+      const member = this.#memberFor(item, members);
+      if (member === undefined) waiting.park(item, item.procedure.name);
+      else {
+        waiting.take(item, passUs(item.nextUs, !member.isBusy));
+        item.sendTo(member);
       }
     }
     for (const member of members) member.flush();
@@ -127,20 +123,19 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     return Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
   }
 
-  override onDone(group: CallGroup): void {
-    super.onDone(group);
+  override onDone(item: QueuedCall): void {
+    super.onDone(item);
     this.tellVacancy();
   }
 
-  onTooLarge(group: CallGroup): void {
-    const refusal = limitExceeded(this.ending.maxReplyBytes);
-    this.waiting.refuse(group, refusal);
-    for (const member of this.#members()) member.stop(group, refusal);
+  onTooLarge(item: QueuedCall): void {
+    if (item.state === 'sent') item.receiver?.withdraw(item);
+    this.waiting.refuse(item, limitExceeded(this.ending.maxReplyBytes));
   }
 
-  onCancelled(group: CallGroup): void {
-    for (const member of this.#members()) member.cancel(group);
-    this.waiting.refuse(group, cancelled);
+  onCancelled(item: QueuedCall): void {
+    if (item.state === 'sent') item.receiver?.cancel(item);
+    else this.waiting.refuse(item, cancelled);
   }
 
   onCapacity(): void {
@@ -148,13 +143,13 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     else this.tellVacancy();
   }
 
-  onUnstarted(groups: readonly CallGroup[]): void {
-    const left: CallGroup[] = [];
-    for (const group of groups) {
-      if (group.scope.cancelled) this.waiting.refuse(group, cancelled);
-      else left.push(group);
+  onUnstarted(items: readonly QueuedCall[]): void {
+    // From the last one on, so that none goes on whose caller has left.
+    for (const item of items.toReversed()) {
+      if (item.scope.cancelled) this.waiting.refuse(item, cancelled);
     }
-    for (const group of left) this.counters.requeued += group.waiting;
+    const left = items.filter(({ isAnswered }) => !isAnswered);
+    this.counters.requeued += left.length;
     this.waiting.takeBack(left);
   }
 
@@ -205,25 +200,24 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   }
 
   /** What waits for members of its own does not hold up what any member takes. */
-  #sendParked(waiting: WaitingGroups, members: readonly RemoteMember[]): void {
+  #sendParked(waiting: WaitingCalls, members: readonly RemoteMember[]): void {
     for (let isGoing = true; isGoing; ) {
       isGoing = false;
-      for (const group of waiting.parked()) {
-        const member = this.#memberFor(group, members);
+      for (const item of waiting.parked()) {
+        const member = this.#memberFor(item, members);
         if (member === undefined) continue;
-        waiting.takeParked(group, nameOf(group));
-        group.sendTo(member);
+        waiting.takeParked(item, item.procedure.name);
+        item.sendTo(member);
         isGoing = true;
       }
     }
   }
 
-  #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
+  #memberFor(item: QueuedCall, members: readonly RemoteMember[]): RemoteMember | undefined {
     const { choose } = this.#options;
-    const name = nameOf(group);
+    const { name } = item.procedure;
     const able = members.filter((member) => this.#hasRoom(member) && member.serves(name));
-    const item = group.nextCall;
-    const avoided = item && this.#avoided.get(item);
+    const avoided = this.#avoided.get(item);
     if (avoided === undefined) return able.length === 0 ? undefined : choose(able);
     const others = able.filter((member) => member !== avoided);
     if (others.length > 0) return choose(others);
@@ -242,11 +236,6 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
       (channel.bytes === 0 || channel.bytes < memberLimits.bytes);
     return hasRoom && isTaking;
   }
-}
-
-/** What a parked group waits for: members that serve the procedure of its next call. */
-function nameOf(group: CallGroup): string {
-  return group.nextCall?.call.procedure.name ?? '';
 }
 
 /**

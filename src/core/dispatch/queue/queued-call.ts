@@ -120,7 +120,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
   isInside = false;
   /** Whether a worker has a call that holds such a place: it may run there after its answer, and keeps its place. */
   isAtWorker = false;
-  /** Whether it was expected to be short when it came to wait. */
+  /** Whether it, and what waited with it, was expected to be short when it came to wait. */
   isShort = false;
   /** The place of the worker that its affinity prefers; -1: any worker. */
   home = -1;
@@ -253,6 +253,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
     if (!this.#send(receiver, false)) return;
     let sumUs = this.callUs;
     for (let item = this.next; item?.fitsAfter(sumUs); item = item.next) {
+      item.isShort = this.isShort;
       if (!item.#send(receiver, true)) return;
       sumUs += item.callUs;
     }

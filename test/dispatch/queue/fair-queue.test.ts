@@ -41,18 +41,18 @@ function dropped(group: FakeGroup | undefined): void {
   if (group !== undefined) group.queue?.drop(asGroup(group));
 }
 
-function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers {
+function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers<QueuedCall> {
   return new QueuedCallers({ keyOf, weightOf: (scope) => weightOf(keyOf(scope)) });
 }
 
-function pushed(queue: FairQueue, key: string, count: number, us: number): FakeGroup[] {
+function pushed(queue: FairQueue<QueuedCall>, key: string, count: number, us: number): FakeGroup[] {
   const groups = Array.from({ length: count }, () => groupOf(key, us));
   for (const group of groups) queue.push(asGroup(group));
   return groups;
 }
 
 /** The keys in the order in which their groups go. */
-function drained(queue: FairQueue, count = Number.POSITIVE_INFINITY): string[] {
+function drained(queue: FairQueue<QueuedCall>, count = Number.POSITIVE_INFINITY): string[] {
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
     const group = asFake(queue.shift());

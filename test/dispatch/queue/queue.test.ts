@@ -14,7 +14,7 @@ interface FakeUnit {
 }
 
 class Pair {
-  readonly queue = new PlainQueue();
+  readonly queue = new PlainQueue<QueuedCall>();
   readonly model: FakeUnit[] = [];
   names = 0;
 

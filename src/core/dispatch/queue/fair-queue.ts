@@ -1,6 +1,5 @@
 import type { RequestScope } from '../scope.ts';
 import type { Callers } from '../share.ts';
-import type { QueuedCall } from './queued-call.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
@@ -151,7 +150,7 @@ class Line<Work extends QueuedWork> {
  * The caller gets back what the entry had paid for those calls. A batch that is sent in portions pays for each
  * portion, and other entries go in between. A caller whose streams compute pays for that time, too.
  */
-export class FairQueue<Work extends QueuedWork = QueuedCall> {
+export class FairQueue<Work extends QueuedWork> {
   readonly #callers: QueuedCallers<Work>;
   readonly #lines = new Map<QueuedCaller<Work>, Line<Work>>();
   /** Whose turn it is; undefined: nobody waits. */
@@ -324,7 +323,7 @@ interface QueuedCaller<Work extends QueuedWork> {
  * room by calling several procedures. An account exists only while its caller has something queued: so the bound on
  * waiting calls also bounds the accounts.
  */
-export class QueuedCallers<Work extends QueuedWork = QueuedCall> {
+export class QueuedCallers<Work extends QueuedWork> {
   readonly #shares: CallerShares;
   readonly #callers = new Map<string, QueuedCaller<Work>>();
   /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
@@ -475,11 +474,11 @@ const plainUs = 8000;
  *               |
  *               +-> shared -> worker       once more than 8 ms of it do
  */
-export class WaitingLine {
-  readonly #arrivals = new PlainQueue();
-  readonly #shared: FairQueue;
+export class WaitingLine<Work extends QueuedWork> {
+  readonly #arrivals = new PlainQueue<Work>();
+  readonly #shared: FairQueue<Work>;
 
-  constructor(callers: QueuedCallers) {
+  constructor(callers: QueuedCallers<Work>) {
     this.#shared = new FairQueue(callers);
   }
 
@@ -498,27 +497,27 @@ export class WaitingLine {
     return this.#arrivals.workUs;
   }
 
-  add(entry: QueuedCall): void {
+  add(entry: Work): void {
     this.#arrivals.push(entry);
   }
 
   /** Adds an entry that has waited before. It is put among its caller's entries by its age. */
-  addBack(entry: QueuedCall): void {
+  addBack(entry: Work): void {
     this.#shared.push(entry);
   }
 
   /** The entry that goes next. It stays here until `shift`. */
-  peek(): QueuedCall | undefined {
+  peek(): Work | undefined {
     if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
     return this.#shared.peek() ?? this.#arrivals.peek();
   }
 
-  shift(): QueuedCall | undefined {
+  shift(): Work | undefined {
     return this.#shared.shift() ?? this.#arrivals.shift();
   }
 
   /** See `payFor` of FairQueue. */
-  payFor(entry: QueuedCall): void {
+  payFor(entry: Work): void {
     this.#shared.payFor(entry);
   }
 
@@ -528,14 +527,14 @@ export class WaitingLine {
     }
   }
 
-  get all(): QueuedCall[] {
+  get all(): Work[] {
     return [...this.#shared.all, ...this.#arrivals.all];
   }
 }
 
 /** Entries in the order in which they came. Taking the oldest entry copies nothing. */
-export class PlainQueue implements WaitingPlace {
-  #items: (QueuedCall | undefined)[] = [];
+export class PlainQueue<Work extends QueuedWork> implements WaitingPlace {
+  #items: (Work | undefined)[] = [];
   #head = 0;
 
   /** Calls that wait. */
@@ -543,13 +542,13 @@ export class PlainQueue implements WaitingPlace {
   /** What they are expected to cost a worker, microseconds. */
   workUs = 0;
 
-  push(entry: QueuedCall): void {
+  push(entry: Work): void {
     this.#count(entry, 1);
     entry.queue = this;
     this.#items.push(entry);
   }
 
-  peek(): QueuedCall | undefined {
+  peek(): Work | undefined {
     while (this.#head < this.#items.length) {
       const entry = this.#items[this.#head];
       // An entry that was dropped is not here any more: its entry is skipped.
@@ -559,7 +558,7 @@ export class PlainQueue implements WaitingPlace {
     return undefined;
   }
 
-  shift(): QueuedCall | undefined {
+  shift(): Work | undefined {
     const entry = this.peek();
     if (entry === undefined) return undefined;
     this.drop(entry);
@@ -572,8 +571,8 @@ export class PlainQueue implements WaitingPlace {
     entry.queue = undefined;
   }
 
-  get all(): QueuedCall[] {
-    const entries: QueuedCall[] = [];
+  get all(): Work[] {
+    const entries: Work[] = [];
     for (let i = this.#head; i < this.#items.length; i++) {
       const entry = this.#items[i];
       if (entry?.queue === this) entries.push(entry);

@@ -186,9 +186,9 @@ export interface Heads<Item> {
 export class WaitingCalls {
   readonly #limits: WaitingLimits;
   readonly #owner: QueuedExecutor;
-  readonly #callers: QueuedCallers;
-  readonly #short: WaitingLine;
-  readonly #long: WaitingLine;
+  readonly #callers: QueuedCallers<QueuedCall>;
+  readonly #short: WaitingLine<QueuedCall>;
+  readonly #long: WaitingLine<QueuedCall>;
   /**
    * Procedures with `maxConcurrency`: their places, and their calls above the bound. Calls of other procedures
    * pass these, so a heavy procedure can't take all workers.
@@ -196,7 +196,7 @@ export class WaitingCalls {
   readonly #limited = new Map<string, Limit>();
   readonly #places: ConcurrencyPlaces;
   /** Calls that wait beside their lines (see `park`), by the key of what they wait for. */
-  readonly #parked = new Map<string, FairQueue>();
+  readonly #parked = new Map<string, FairQueue<QueuedCall>>();
   /** Batch procedures whose calls have waited: those that wait behind the first of them. */
   readonly #batches: BatchLine[] = [];
   /** Those of them that wait aside: see `stop`. */
@@ -210,7 +210,7 @@ export class WaitingCalls {
     this.#limits = limits;
     this.#owner = owner;
     this.#places = limits.places ?? new Map();
-    this.#callers = new QueuedCallers(limits.shares);
+    this.#callers = new QueuedCallers<QueuedCall>(limits.shares);
     this.#short = new WaitingLine(this.#callers);
     this.#long = new WaitingLine(this.#callers);
   }
@@ -464,7 +464,7 @@ export class WaitingCalls {
   park(item: QueuedCall, key: string): void {
     let queue = this.#parked.get(key);
     if (queue === undefined) {
-      queue = new FairQueue(this.#callers);
+      queue = new FairQueue<QueuedCall>(this.#callers);
       this.#parked.set(key, queue);
     }
     item.queue?.drop(item);
@@ -528,12 +528,12 @@ export class WaitingCalls {
   }
 
   /** Decides anew: a call that comes back may have become short or long, by what is known of its procedures now. */
-  #classify(item: QueuedCall): WaitingLine {
+  #classify(item: QueuedCall): WaitingLine<QueuedCall> {
     item.isShort = item.leastUs <= shortBoundUs;
     return this.#lineOf(item);
   }
 
-  #lineOf(item: QueuedCall): WaitingLine {
+  #lineOf(item: QueuedCall): WaitingLine<QueuedCall> {
     return item.isShort ? this.#short : this.#long;
   }
 
@@ -548,7 +548,7 @@ export class WaitingCalls {
   }
 
   /** The next call that may go. Calls before it that may not go are moved to their limits. */
-  #peek(line: WaitingLine): QueuedCall | undefined {
+  #peek(line: WaitingLine<QueuedCall>): QueuedCall | undefined {
     for (;;) {
       const item = line.peek();
       const limit = item && this.#limitOf(item);
@@ -573,7 +573,7 @@ export class WaitingCalls {
     if (most === undefined) return undefined;
     let limit = this.#limited.get(name);
     if (limit === undefined) {
-      const waiting = new FairQueue(this.#callers);
+      const waiting = new FairQueue<QueuedCall>(this.#callers);
       const places = this.#places.get(name) ?? { held: 0, waiting: new Set() };
       this.#places.set(name, places);
       const made: Limit = { most, places, waiting, letIn: () => this.#letIn(made) };
@@ -609,13 +609,13 @@ const aloneMs = 10_000;
 class BatchLine {
   readonly name: string;
   readonly rules: BatchRules;
-  readonly behind: WaitingLine;
+  readonly behind: WaitingLine<QueuedCall>;
   head: QueuedCall | undefined;
   /** No worker may take a run now: all calls wait here. */
   isStopped = false;
   aloneUntil = 0;
 
-  constructor(name: string, rules: BatchRules, callers: QueuedCallers) {
+  constructor(name: string, rules: BatchRules, callers: QueuedCallers<QueuedCall>) {
     this.name = name;
     this.rules = rules;
     this.behind = new WaitingLine(callers);
@@ -629,6 +629,6 @@ class BatchLine {
 interface Limit {
   readonly most: number;
   readonly places: Places;
-  readonly waiting: FairQueue;
+  readonly waiting: FairQueue<QueuedCall>;
   readonly letIn: () => boolean;
 }

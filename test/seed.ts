@@ -4,7 +4,7 @@
  */
 export const seed = Number(process.env.TANDEM_SEED ?? 20_240_607);
 
-/** How many cases a property gets. TANDEM_CASES multiplies them: test/fresh-properties.long.test.ts has more, with a new seed. */
+/** How many cases a property gets. TANDEM_CASES multiplies them: test/fresh-properties.long.test.ts has up to ten times as many, with a new seed. */
 export function cases(count: number): number {
   return count * Number(process.env.TANDEM_CASES ?? 1);
 }

@@ -132,7 +132,7 @@ describe('generated schemas of TypeBox', () => {
       fc.asyncProperty(schemas, fc.nat(), (schema, start) =>
         assertOneMeaning(schema, start, typed),
       ),
-      { seed, numRuns: cases(30) },
+      { seed, numRuns: cases(10) },
     );
     assert.deepEqual(misfits(typed, ['Item', 'List', 'T0', 'T1', 'T2', 'T3', 'T4', 'T5']), []);
   });
@@ -185,7 +185,7 @@ describe('equal schemas of TypeBox, zod, valibot and arktype', () => {
           }
         }
       }),
-      { seed, numRuns: cases(30) },
+      { seed, numRuns: cases(10) },
     );
     assert.deepEqual(misfits(typed), []);
   });

@@ -12,7 +12,7 @@ import {
   RpcError,
   Type,
 } from '../../../src/index.ts';
-import { seed } from '../../seed.ts';
+import { cases, seed } from '../../seed.ts';
 
 const bind = (schema: TSchema | undefined, params: unknown): Record<string, unknown> =>
   procedure({ name: 'p', params: schema as TObject }, () => null).bindParams(params);
@@ -390,7 +390,7 @@ describe('issues', () => {
           for (const { path } of found) assert.match(path, /^\/value/);
         }
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: cases(60) },
     );
   });
 });

@@ -7,7 +7,7 @@ import { kindOf, readTypeBox } from '../../../src/core/schema/typebox.ts';
 import { type JsonSchema, writeJson } from '../../../src/core/schema/write-json.ts';
 import { typeText as textOf } from '../../../src/core/schema/write-type.ts';
 import { anyText } from '../../any-text.ts';
-import { seed } from '../../seed.ts';
+import { cases, seed } from '../../seed.ts';
 
 function typeText(schema: TSchema | JsonSchema, options?: { readonly isShort?: boolean }): string {
   const node =
@@ -199,7 +199,7 @@ describe('nothing of a schema leaves its literal', () => {
         assertContained(text);
         assert.equal(JSON.parse(text), value);
       }),
-      { seed, numRuns: 1000 },
+      { seed, numRuns: cases(200) },
     );
   });
 
@@ -219,7 +219,7 @@ describe('nothing of a schema leaves its literal', () => {
         };
         assertContained(typeText(schema));
       }),
-      { seed, numRuns: 1000 },
+      { seed, numRuns: cases(200) },
     );
   });
 });

@@ -31,28 +31,36 @@ import { type LoadedModules, loadModules } from '../modules/modules.ts';
 import { workerExecArgv } from '../modules/typescript.ts';
 import { type Broadcast, toBroadcastRequest } from '../procedures/broadcast.ts';
 import { fingerprint } from '../procedures/document/introspect.ts';
-import type { AnyRouter } from '../procedures/router.ts';
-import { tableOf } from '../procedures/router.ts';
+import { type AnyRouter, Router, tableOf } from '../procedures/router.ts';
 import { usesTopics } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
-import type { Expected } from '../workers/options.ts';
+import type { CountersByGroup, Expected } from '../workers/options.ts';
 import { Pool } from '../workers/pool.ts';
-import { ChangedFileError } from '../workers/worker.ts';
+import { ChangedFileError, type PoolWorker } from '../workers/worker.ts';
 import { type Replica, type Replicas, replicasOf } from './broadcasts.ts';
 import type { ServiceContext } from './context.ts';
-import { usedGroups, warnOfNoProcedures } from './servable.ts';
+import { usedGroups } from './servable.ts';
 import { logBroadcastFault, logFault, logLine, workerLog } from './worker-log.ts';
 
 /** The pools of one deployment, by the group that their workers are; undefined: the workers of all other procedures. */
 export type Pools = ReadonlyMap<string | undefined, Pool>;
 
-/** What this thread and the workers have loaded and set up. */
-interface LoadedPools {
-  readonly modules: LoadedModules;
-  readonly pools: Pools;
-  readonly streams: OpenStreams;
-  /** The files that the modules were loaded from, on this thread and in the workers. */
-  readonly sources: SourceFiles;
+/** A worker, with the group and the number by which operators know it. */
+export interface NamedWorker {
+  readonly group: string | undefined;
+  readonly number: number;
+  readonly pool: Pool;
+  readonly worker: PoolWorker;
+}
+
+/** All workers of pools that have loaded and may have calls. */
+export function workersOf(pools: Pools, counters: CountersByGroup): NamedWorker[] {
+  return [...pools].flatMap(([group, pool]) => {
+    const { seats } = counters.of(group);
+    return pool.workers.all.map((worker) => {
+      return { group, number: seats.of(worker)?.number ?? 0, pool, worker };
+    });
+  });
 }
 
 interface Placed {
@@ -78,19 +86,21 @@ const advice = {
 /** How long a teardown may take even if there is no grace. Most teardowns only close what is open. */
 const shortestTeardownMs = 1000;
 
-function createStreams(context: ServiceContext): OpenStreams {
-  const { config, deadlines, streamShare, observation } = context;
-  return new OpenStreams(config, deadlines, streamShare, observation);
-}
-
-/** One loading of the modules, which serves requests until the next one takes over: a table with its executors. */
+/**
+ * A table of procedures with their executors, which serves requests until the next one takes over. It has no procedures
+ * before {@link DeploymentLoad} has loaded them.
+ */
 export class Deployment implements Routing, Replicas {
-  readonly router: AnyRouter;
   /** Empty if a router without modules is served: such a router exists on this thread only. */
-  readonly pools: Pools;
-  readonly sources: SourceFiles | undefined;
+  readonly pools = new Map<string | undefined, Pool>();
+  /** The files that the modules were loaded from, on this thread and in the workers. */
+  readonly sources = new SourceFiles(() => this.modules?.files ?? new Map());
   readonly streams: OpenStreams;
-  readonly #modules: LoadedModules | undefined;
+  /** undefined: they have not loaded, or the router was given as an object. */
+  modules: LoadedModules | undefined;
+  /** The modules are set up on this thread, or have begun: a broadcast that comes now is not replayed here. */
+  isEntered = false;
+  readonly #given: AnyRouter;
   readonly #context: ServiceContext;
   readonly #inline: InlineHost;
   readonly #placed = new Map<Procedure, Placed>();
@@ -98,15 +108,12 @@ export class Deployment implements Routing, Replicas {
   readonly #vacancy = new Vacancy();
   #closing: Promise<void> | undefined;
 
-  /** @param loaded undefined: the router was given as an object */
-  constructor(context: ServiceContext, router: AnyRouter, loaded?: LoadedPools) {
-    this.router = router;
-    this.pools = loaded?.pools ?? new Map();
-    this.sources = loaded?.sources;
-    this.streams = loaded?.streams ?? createStreams(context);
-    this.#modules = loaded?.modules;
+  /** @param router given as an object; undefined: modules will be loaded */
+  constructor(context: ServiceContext, router: AnyRouter = new Router()) {
+    this.#given = router;
     this.#context = context;
     const { config, log, deadlines, observation, orphans, turns, watch, shares } = context;
+    this.streams = new OpenStreams(config, deadlines, context.streamShare, observation);
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
     const broadcast: Broadcast = async (...given) =>
@@ -131,10 +138,14 @@ export class Deployment implements Routing, Replicas {
    * @throws StartupError if one of the modules has gone
    */
   isUpToDate(paths: readonly string[]): boolean {
-    if (this.#modules?.complete !== true || this.sources?.changed() !== undefined) return false;
-    const { modules } = this.#modules;
+    if (this.modules?.complete !== true || this.sources.changed() !== undefined) return false;
+    const { modules } = this.modules;
     // A path may lead to another file by now, such as a link to the newest release.
     return paths.every((path, i) => locateModule(path).url === modules[i]?.url);
+  }
+
+  get router(): AnyRouter {
+    return this.modules?.router ?? this.#given;
   }
 
   get inFlight(): number {
@@ -142,7 +153,7 @@ export class Deployment implements Routing, Replicas {
   }
 
   get broadcastNames(): readonly string[] | undefined {
-    return this.#modules?.broadcasts.names;
+    return this.modules?.broadcasts.names;
   }
 
   get groups(): string[] {
@@ -150,7 +161,8 @@ export class Deployment implements Routing, Replicas {
   }
 
   replicas(group: string | undefined): Replica[] {
-    return replicasOf(this.#modules, this.pools, group, this.#context.log);
+    const modules = this.isEntered ? this.modules : undefined;
+    return replicasOf(modules, this.pools, group, this.#context.log);
   }
 
   get executors(): readonly ExecutorFigures[] {
@@ -219,9 +231,9 @@ export class Deployment implements Routing, Replicas {
     const streamsEnded = this.streams.drain('shutdown', graceMs, 0);
     const poolsClosed = Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs));
     await Promise.all([streamsEnded, ...poolsClosed]);
-    if (this.#modules === undefined) return;
+    if (this.modules === undefined) return;
     const leftMs = Math.round(until - clockMs());
-    const hung = await teardownWithin(this.#modules, Math.max(leftMs, shortestTeardownMs));
+    const hung = await teardownWithin(this.modules, Math.max(leftMs, shortestTeardownMs));
     if (hung === undefined) return;
     const { log } = this.#context;
     log.error({ event: 'teardown-failed', detail: hung }, 'modules could not be torn down');
@@ -307,46 +319,31 @@ const settleMs = 200;
 /** How long the teardown of modules that never served may take. */
 const teardownMs = 1000;
 
-/**
- * See `WorkerEvents.onOutdated`.
- *
- * @param loaded undefined: the pool is of a deployment that still loads
- */
-export type OnOutdated = (
-  loaded: Deployment | undefined,
-  pool: Pool,
-  mixed: string | undefined,
-) => void;
+/** See `WorkerEvents.onOutdated`. */
+export type OnOutdated = (deployment: Deployment, pool: Pool, mixed: string | undefined) => void;
 
 /** Loads a deployment. A load may fail, or be given up, at any step: nothing of it is left then. */
-export class DeploymentLoad implements Replicas {
+export class DeploymentLoad {
+  readonly #deployment: Deployment;
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
-  readonly #streams: OpenStreams;
   readonly #givenUp: AbortSignal;
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
-  #modules: LoadedModules | undefined;
-  readonly #sources = new SourceFiles(() => this.#modules?.files ?? new Map());
-  /** The modules are set up on this thread, or have begun: a broadcast that comes now is not replayed here. */
-  #isEntered = false;
-  readonly #pools = new Map<string | undefined, Pool>();
   readonly #onOutdated: OnOutdated;
-  #loaded: Deployment | undefined;
 
-  /**
-   * @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason
-   */
+  /** @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason */
   constructor(
+    deployment: Deployment,
     paths: readonly string[],
     context: ServiceContext,
     onOutdated: OnOutdated,
     givenUp: AbortSignal,
   ) {
+    this.#deployment = deployment;
     this.#paths = paths;
     this.#context = context;
     this.#onOutdated = onOutdated;
-    this.#streams = createStreams(context);
     this.#givenUp = givenUp;
     this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
   }
@@ -357,7 +354,7 @@ export class DeploymentLoad implements Replicas {
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  first(): Promise<Deployment> {
+  first(): Promise<void> {
     return this.#orDiscard(async () => {
       const beganMs = performance.now();
       // Its threads start while this one loads the modules.
@@ -367,7 +364,7 @@ export class DeploymentLoad implements Replicas {
       const { mayImport } = modules;
       const expected = { fingerprint: fingerprintOf(modules), mayImport };
       for (const group of this.#groupsOf(modules)) this.#createPool(group);
-      for (const { workers } of this.#pools.values()) workers.expect(expected);
+      for (const { workers } of this.#deployment.pools.values()) workers.expect(expected);
       await this.#workersReady((aWorker) => `${aWorker} could not start`);
       const [codeMs, modulesMs, workersMs] = [
         beganMs,
@@ -378,7 +375,6 @@ export class DeploymentLoad implements Replicas {
         { event: 'modules-loaded', codeMs, modulesMs, workersMs },
         'the modules are loaded',
       );
-      return this.#finish(modules);
     });
   }
 
@@ -389,7 +385,7 @@ export class DeploymentLoad implements Replicas {
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  next(): Promise<Deployment> {
+  next(): Promise<void> {
     return this.#orDiscard(async () => {
       const { workers } = this.#createPool(undefined);
       workers.startTrial();
@@ -404,16 +400,10 @@ export class DeploymentLoad implements Replicas {
       const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
       await Promise.race([ready, inWorker(failure)]);
       await inWorker(workers.settle(0));
-      const changed = this.#sources.changed();
+      const changed = this.#deployment.sources.changed();
       if (changed !== undefined) throw new ChangedFileError(changed);
       workers.passTrial();
-      return this.#finish(modules);
     });
-  }
-
-  replicas(group: string | undefined): Replica[] {
-    const modules = this.#isEntered ? this.#modules : undefined;
-    return replicasOf(modules, this.#pools, group, this.#context.log);
   }
 
   async #loadHere(generation: number, expected: Expected | undefined): Promise<LoadedModules> {
@@ -433,11 +423,11 @@ export class DeploymentLoad implements Replicas {
     };
     try {
       const modules = await loadModules(this.#paths, { generation, ...control });
-      const differing = this.#sources.differsFrom(modules.files);
-      this.#modules = modules;
+      const differing = this.#deployment.sources.differsFrom(modules.files);
+      this.#deployment.modules = modules;
       if (differing !== undefined) throw new ChangedFileError(differing);
       if (expected !== undefined) this.#assertSame(modules, expected);
-      this.#isEntered = true;
+      this.#deployment.isEntered = true;
       await modules.setup(
         {
           group: undefined,
@@ -474,7 +464,7 @@ export class DeploymentLoad implements Replicas {
    * @param what see `#ofWorkers`
    */
   async #workersReady(what: (aWorker: string) => string): Promise<void> {
-    const all = Array.from(this.#pools, ([group, pool]) =>
+    const all = Array.from(this.#deployment.pools, ([group, pool]) =>
       this.#ofWorkers(pool.ready(), what(aWorkerOf(group))),
     );
     await Promise.all(all);
@@ -492,7 +482,7 @@ export class DeploymentLoad implements Replicas {
       ...own,
       group,
       modules,
-      sources: this.#sources,
+      sources: this.#deployment.sources,
       isReloadComing: () => reloads.isUnderWay || reloads.isComing,
       execArgv: workerExecArgv(modules),
       replica: config,
@@ -500,29 +490,16 @@ export class DeploymentLoad implements Replicas {
       places,
       bodies,
       shares,
-      streams: this.#streams,
+      streams: this.#deployment.streams,
       broadcasts,
     };
     const events = {
       ...workerLog(log, group),
-      onOutdated: (mixed?: string) => this.#onOutdated(this.#loaded, pool, mixed),
+      onOutdated: (mixed?: string) => this.#onOutdated(this.#deployment, pool, mixed),
     };
     const pool = new Pool(options, observation, events);
-    this.#pools.set(group, pool);
+    this.#deployment.pools.set(group, pool);
     return pool;
-  }
-
-  #finish(modules: LoadedModules): Deployment {
-    for (const given of modules.empty)
-      warnOfNoProcedures(`the router of ${given}`, this.#context.log);
-    const loaded = {
-      modules,
-      pools: this.#pools,
-      streams: this.#streams,
-      sources: this.#sources,
-    };
-    this.#loaded = new Deployment(this.#context, modules.router, loaded);
-    return this.#loaded;
   }
 
   /** @param what the beginning of the error's message, before what went wrong in the worker */
@@ -537,9 +514,9 @@ export class DeploymentLoad implements Replicas {
   }
 
   /** Rejects when nothing is left of a load that failed, except for what hangs. */
-  async #orDiscard(load: () => Promise<Deployment>): Promise<Deployment> {
+  async #orDiscard(load: () => Promise<void>): Promise<void> {
     try {
-      return await load();
+      await load();
     } catch (error) {
       this.#failed.abort(error);
       await this.#discard();
@@ -550,10 +527,9 @@ export class DeploymentLoad implements Replicas {
   async #discard(): Promise<void> {
     const { startTimeoutMs } = this.#context.config;
     const { aborted } = this.#givenUp;
-    const pools = [...this.#pools.values()];
-    await Promise.all(pools.map((pool) => pool.close(0, startTimeoutMs, aborted)));
-    if (this.#modules === undefined) return;
+    const { pools, modules } = this.#deployment;
+    await Promise.all(Array.from(pools.values(), (pool) => pool.close(0, startTimeoutMs, aborted)));
     // The caller is told why the load failed, not that the teardown failed too.
-    await teardownWithin(this.#modules, teardownMs).catch(() => undefined);
+    if (modules !== undefined) await teardownWithin(modules, teardownMs).catch(() => undefined);
   }
 }

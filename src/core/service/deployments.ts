@@ -16,7 +16,13 @@ import { limitedStrings } from '../schema/pattern-limits.ts';
 import { ChangedFileError } from '../workers/worker.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
 import { Deployment, DeploymentLoad, type OnOutdated } from './deployment.ts';
-import { assertRunsInline, limitsOfPatterns, undeclaredResults, usedGroups } from './servable.ts';
+import {
+  assertRunsInline,
+  limitsOfPatterns,
+  undeclaredResults,
+  usedGroups,
+  warnOfNoProcedures,
+} from './servable.ts';
 
 /**
  * The deployments of a service: the one that takes new requests, and older ones that still finish theirs. A reload
@@ -31,7 +37,7 @@ export class Deployments {
   /** Older deployments that still finish their requests. */
   readonly #retired = new Set<Deployment>();
   #current: Deployment | undefined;
-  #next: DeploymentLoad | undefined;
+  #next: Deployment | undefined;
   /** Gives up what is being loaded: see {@link reload} and {@link close}. */
   #givenUp = new AbortController();
   /** Of the last start or reload. */
@@ -54,7 +60,7 @@ export class Deployments {
   }
 
   /** What the start or the reload that is in progress loads. */
-  get next(): DeploymentLoad | undefined {
+  get next(): Deployment | undefined {
     return this.#next;
   }
 
@@ -177,15 +183,16 @@ export class Deployments {
         if (old?.isUpToDate(modules) === true) return false;
         this.#givenUp = new AbortController();
         const { signal } = this.#givenUp;
-        this.#next = new DeploymentLoad(modules, this.#context, this.#onOutdated, signal);
+        const next = new Deployment(this.#context);
+        this.#next = next;
+        const load = new DeploymentLoad(next, modules, this.#context, this.#onOutdated, signal);
         try {
-          const isFirst = old === undefined && left === tries;
-          const loaded = await (isFirst ? this.#next.first() : this.#next.next());
+          await (old === undefined && left === tries ? load.first() : load.next());
           if (!signal.aborted) {
-            this.#swap(loaded);
+            this.#swap(next);
             return true;
           }
-          await loaded.close(0);
+          await next.close(0);
         } catch (error) {
           if (signal.aborted) left = tries;
           else await this.#untilComplete(error, --left, signal);
@@ -218,13 +225,13 @@ export class Deployments {
    * Deploys the new code if no worker with the old code is left, so that the service keeps answering: it would otherwise
    * stand still until somebody asked for a reload. And if a worker runs part of the new code already.
    */
-  readonly #onOutdated: OnOutdated = (loaded, pool, mixed) => {
-    if (loaded !== undefined && this.#retired.has(loaded)) {
+  readonly #onOutdated: OnOutdated = (deployment, pool, mixed) => {
+    if (this.#retired.has(deployment)) {
       pool.workers.takeOtherCode();
       return;
     }
     const { log, reloads } = this.#context;
-    if (loaded !== this.#current || reloads.isUnderWay) return;
+    if (deployment !== this.#current || reloads.isUnderWay) return;
     log.warn(
       { event: 'reload-needed', file: mixed },
       mixed === undefined
@@ -262,6 +269,8 @@ export class Deployments {
     this.#current = loaded;
     this.#context.broadcasts.keepOnly(loaded.broadcastNames ?? []);
     this.#tellOfSchemas();
+    for (const given of loaded.modules?.empty ?? [])
+      warnOfNoProcedures(`the router of ${given}`, this.#context.log);
     if (old !== undefined) void this.#retire(old);
   }
 

@@ -41,6 +41,7 @@ import {
   type DispatchOptions,
   type ServiceContext,
 } from './context.ts';
+import { type NamedWorker, workersOf } from './deployment.ts';
 import { Deployments } from './deployments.ts';
 import { type HeapFile, type HeapOrder, HeapSnapshots } from './heap-snapshots.ts';
 import { createFetch, type LocalFetch, readStream, runScope } from './local.ts';
@@ -281,11 +282,7 @@ export class Dispatcher implements Service {
   /** What a profile of this process covers, beside its main thread. */
   get profiled(): ProfiledThreads {
     return {
-      workers: this.#deployments.all.flatMap(({ pools }) =>
-        Array.from(pools, ([group, { workers }]) =>
-          workers.all.map(({ threadId }) => ({ threadId, group })),
-        ).flat(),
-      ),
+      workers: this.#workers.map(({ worker: { threadId }, group }) => ({ threadId, group })),
       isEnding: () => this.#isDraining || this.#isClosed,
     };
   }
@@ -297,18 +294,13 @@ export class Dispatcher implements Service {
    */
   async stacks(): Promise<WorkerStack[]> {
     const now = clockMs();
-    const workers = this.#deployments.all.flatMap(({ pools }) =>
-      [...pools].flatMap(([group, pool]) =>
-        pool.workers.all.map((worker) => ({ worker, group, running: worker.runningAt(now) })),
-      ),
-    );
+    const workers = this.#workers.map((one) => ({ ...one, running: one.worker.runningAt(now) }));
     const threads = workers.map(({ worker }) => worker);
     const sights = await lookInto(threads, stackMs);
-    return workers.flatMap(({ worker, group, running }) => {
+    return workers.flatMap(({ worker, number, group, running }) => {
       const sight = sights.get(worker);
       if (sight === undefined) return []; // it has ended meanwhile
       const { threadId, inFlight } = worker;
-      const { number = 0 } = this.#context.poolCounters.of(group).seats.of(worker) ?? {};
       return [{ worker: number, threadId, group, inFlight, running, stack: describeSight(sight) }];
     });
   }
@@ -349,7 +341,7 @@ export class Dispatcher implements Service {
 
   /** The files that the served modules were loaded from: the modules themselves and what they import. */
   get files(): readonly string[] {
-    return [...(this.#deployments.current?.sources?.files.keys() ?? [])];
+    return [...(this.#deployments.current?.sources.files.keys() ?? [])];
   }
 
   /**
@@ -417,6 +409,11 @@ export class Dispatcher implements Service {
     assertGrace('close', graceMs);
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
+  }
+
+  get #workers(): NamedWorker[] {
+    const { poolCounters } = this.#context;
+    return this.#deployments.all.flatMap(({ pools }) => workersOf(pools, poolCounters));
   }
 
   /** Whether a request has to wait for the start. */

@@ -5,8 +5,8 @@ import { messageOf } from '../base/message-of.ts';
 import type { Config } from '../config/config.ts';
 import { residentMemory } from '../observe/process-gauges.ts';
 import type { CountersByGroup } from '../workers/options.ts';
-import type { Pool } from '../workers/pool.ts';
 import { HeapSnapshot, type PoolWorker } from '../workers/worker.ts';
+import { type NamedWorker, type Pools, workersOf } from './deployment.ts';
 
 /** Which worker's heap; what is left out is the worker with the largest heap. */
 export interface HeapOrder {
@@ -29,13 +29,6 @@ const memoryPerHeap = 14;
 /** What a worker holds that has not read its memory yet. */
 const smallestHeap = 10 * 1024 ** 2;
 
-interface Candidate {
-  readonly group: string | undefined;
-  readonly pool: Pool;
-  readonly worker: PoolWorker;
-  readonly number: number;
-}
-
 /** Snapshots of the heaps of workers, into files that only the user of the service can read: they hold all params and secrets. */
 export class HeapSnapshots {
   readonly #config: Pick<Config, 'heapDir' | 'maxProcessMb'>;
@@ -53,7 +46,7 @@ export class HeapSnapshots {
    * @param pools those of the modules that serve
    * @throws Error (rejects) with one line; no file is left then
    */
-  async write(pools: ReadonlyMap<string | undefined, Pool>, order: HeapOrder): Promise<HeapFile> {
+  async write(pools: Pools, order: HeapOrder): Promise<HeapFile> {
     const { heapDir } = this.#config;
     if (heapDir === '') {
       throw new Error(
@@ -80,20 +73,14 @@ export class HeapSnapshots {
     }
   }
 
-  #choose(pools: ReadonlyMap<string | undefined, Pool>, order: HeapOrder): Candidate {
+  #choose(pools: Pools, order: HeapOrder): NamedWorker {
     const { group, worker: wanted } = order;
     const isOne = group !== undefined || wanted !== undefined;
-    const chosen = isOne ? [...pools].filter(([name]) => name === group) : [...pools];
-    if (group !== undefined && chosen.length === 0) {
+    if (group !== undefined && !pools.has(group)) {
       throw new Error(`no workers have the group ${JSON.stringify(group)}`);
     }
-    const all = chosen.flatMap(([name, pool]) => {
-      const { seats } = this.#counters.of(name);
-      return pool.workers.all
-        .filter(({ isRetiring }) => !isRetiring)
-        .map((worker): Candidate => {
-          return { group: name, pool, worker, number: seats.of(worker)?.number ?? 0 };
-        });
+    const all = workersOf(pools, this.#counters).filter((one) => {
+      return !one.worker.isRetiring && (!isOne || one.group === group);
     });
     const candidates = wanted === undefined ? all : all.filter(({ number }) => number === wanted);
     const [found] = candidates.toSorted((a, b) => b.worker.memory - a.worker.memory);

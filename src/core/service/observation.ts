@@ -343,19 +343,19 @@ class PlaceCounters {
   }
 
   record(procedure: string, code: number, waitUs: number, runUs: number, busyUs: number): void {
-    const { codes, times } = this.#counters.get(procedure) ?? this.#add(procedure);
+    const { codes, times } = this.#of(procedure);
     codes.record(code);
     times.record(waitUs, runUs, busyUs);
   }
 
   recordBatch(procedure: string, calls: number): void {
-    const counter = this.#counters.get(procedure) ?? this.#add(procedure);
+    const counter = this.#of(procedure);
     counter.batches ??= new SizeHistogram();
     counter.batches.record(calls);
   }
 
   recordAffinity(procedure: string, outcome: AffinityOutcome, waitMs: number): void {
-    const counter = this.#counters.get(procedure) ?? this.#add(procedure);
+    const counter = this.#of(procedure);
     counter.affinity ??= { calls: {}, waitSeconds: {} };
     const { calls, waitSeconds } = counter.affinity;
     calls[outcome] = (calls[outcome] ?? 0) + 1;
@@ -367,9 +367,7 @@ class PlaceCounters {
     for (const [procedure, { codes, times, batches, affinity }] of this.#counters) {
       const own = times === this.#others ? noTimes : times.totals();
       const together = batches && { batches: batches.totals() };
-      const seated = affinity && {
-        affinity: { calls: { ...affinity.calls }, waitSeconds: { ...affinity.waitSeconds } },
-      };
+      const seated = affinity && { affinity: structuredClone(affinity) };
       yield { procedure, place, codes: codes.totals(), ...own, ...together, ...seated };
     }
     if (this.#others !== undefined) {
@@ -377,7 +375,9 @@ class PlaceCounters {
     }
   }
 
-  #add(procedure: string): ProcedureCounter {
+  #of(procedure: string): ProcedureCounter {
+    const known = this.#counters.get(procedure);
+    if (known !== undefined) return known;
     let times = new CallTimes();
     if (this.#counters.size >= maxTimed) {
       this.#others ??= times;
@@ -415,15 +415,13 @@ export class CallCounters {
     runUs: number,
     busyUs = 0,
   ): void {
-    if (place === inlinePlace) this.#inline.record(procedure, code, waitUs, runUs, busyUs);
-    else if (place === noPlace) this.recordRefused(procedure, code);
+    if (place === noPlace) this.recordRefused(procedure, code);
     else this.#countersOf(place).record(procedure, code, waitUs, runUs, busyUs);
   }
 
   /** Counts a run of a batch handler, which took so many calls at once. */
   recordBatch(procedure: string, place: Place, calls: number): void {
-    const counters = place === inlinePlace ? this.#inline : this.#countersOf(place);
-    counters.recordBatch(procedure, calls);
+    this.#countersOf(place).recordBatch(procedure, calls);
   }
 
   recordAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
@@ -454,6 +452,7 @@ export class CallCounters {
   }
 
   #countersOf(place: Place): PlaceCounters {
+    if (place === inlinePlace) return this.#inline;
     let counters = this.#away.get(place);
     if (counters === undefined) {
       counters = new PlaceCounters(place);

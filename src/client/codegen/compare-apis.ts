@@ -1,11 +1,6 @@
 import { cached } from '../../core/base/cached.ts';
-import {
-  breaking,
-  Comparison,
-  type Finding,
-  memberPath,
-  unknown,
-} from '../../core/schema/compare.ts';
+import { Comparison } from '../../core/schema/compare.ts';
+import { breaking, type Finding, memberPath, unknown } from '../../core/schema/findings.ts';
 import { anything, type SchemaNode } from '../../core/schema/model.ts';
 import { type Api, type Method, paramsOf } from './document.ts';
 

@@ -209,6 +209,9 @@ export function resolved(node: SchemaNode): SchemaNode {
 /** What stands if nothing is declared. */
 export const anything: SchemaNode = { kind: 'unknown', notes: {} };
 
+/** A document's type that leads to itself without a step into the value: it says nothing of its values. */
+export const endlessType: SchemaNode = { kind: 'unknown', notes: {} };
+
 /** Whether every value passes and none of it is filled in: then nothing need look at it. */
 export function takesAnything(node: SchemaNode): boolean {
   switch (node.kind) {
@@ -273,6 +276,13 @@ export function tagsOf(node: SchemaNode): ReadonlyMap<string, Scalar> {
       tags.set(name, member.value);
   }
   return tags;
+}
+
+export function differByTag(
+  one: ReadonlyMap<string, Scalar>,
+  other: ReadonlyMap<string, Scalar>,
+): boolean {
+  return [...one].some(([name, tag]) => other.has(name) && other.get(name) !== tag);
 }
 
 /**

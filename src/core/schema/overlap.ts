@@ -1,6 +1,7 @@
 import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import {
+  differByTag,
   forEachPart,
   isRecord,
   isScalar,
@@ -235,10 +236,6 @@ function partsOf(node: SchemaNode) {
 /** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
 function exclude(one: Node, other: Node): boolean {
   return one.isOfItems !== other.isOfItems || differByTag(one.tags, other.tags);
-}
-
-function differByTag(one: Node['tags'], other: Node['tags']): boolean {
-  return [...one].some(([name, tag]) => other.has(name) && other.get(name) !== tag);
 }
 
 function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): ReadonlySet<Item> {

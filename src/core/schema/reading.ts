@@ -3,7 +3,7 @@ import { defined } from '../base/defined.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
-import { anything, forEachPart, type RefNode, type SchemaNode } from './model.ts';
+import { endlessType, forEachPart, type RefNode, type SchemaNode } from './model.ts';
 import { unicodeFault } from './pattern-syntax.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
@@ -250,7 +250,8 @@ export class Names {
     const endlessOnes = endlessTypes([...this.#nodes.values()]);
     if (endlessOnes.size > 0 && !this.#isDocument) refuse(endless);
     for (const node of endlessOnes) {
-      for (const ref of refsInPlace(node)) if (endlessOnes.has(ref.target)) ref.target = anything;
+      for (const ref of refsInPlace(node))
+        if (endlessOnes.has(ref.target)) ref.target = endlessType;
     }
   }
 }

@@ -7,7 +7,8 @@ import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import type { Ajv as AjvClass } from 'ajv';
 import fc from 'fast-check';
-import { Comparison, type Direction, type Finding } from '../../../src/core/schema/compare.ts';
+import { Comparison, type Direction } from '../../../src/core/schema/compare.ts';
+import type { Finding } from '../../../src/core/schema/findings.ts';
 import { readJsonSchema } from '../../../src/core/schema/json-schema.ts';
 import { cases, seed } from '../../seed.ts';
 
@@ -178,12 +179,11 @@ function samples(one: unknown, depth = 0): unknown[] {
     values.push([], list.slice(0, 1), list.slice(0, 2), list, [...list, picked(behind, at)]);
   }
   const members = isNode(one.properties) ? Object.entries(one.properties) : [];
-  const patterns = isNode(one.patternProperties) ? Object.values(one.patternProperties) : [];
+  const patterns = isNode(one.patternProperties) ? Object.entries(one.patternProperties) : [];
   // Of other members it does not speak, unless it names none at all.
   const isSilent =
     one.additionalProperties === undefined &&
-    patterns.length === 0 &&
-    (one.properties !== undefined || one.type === undefined);
+    (patterns.length > 0 || one.properties !== undefined || one.type === undefined);
   const others = isSilent ? [] : samples(one.additionalProperties ?? true, depth + 1);
   for (let at = 0; at < 12; at++) {
     const value: Record<string, unknown> = {};
@@ -193,7 +193,8 @@ function samples(one: unknown, depth = 0): unknown[] {
     });
     values.push({ ...value });
     for (const name of ['a', 'b', 'x']) {
-      const from = [...others, ...patterns.flatMap((part) => samples(part, depth + 1))];
+      const matching = patterns.filter(([source]) => new RegExp(source, 'u').test(name));
+      const from = [...others, ...matching.flatMap(([, part]) => samples(part, depth + 1))];
       if (!(name in value) && from.length > 0)
         values.push({ ...value, [name]: picked(from, at * 3) });
     }
@@ -245,6 +246,8 @@ function opened(one: unknown): unknown {
   if (!isNode(one)) return one;
   const members = Object.entries(one).flatMap(([name, value]) => {
     if (name === 'additionalProperties' && value === false) return [];
+    // Variants that such members told apart are then both right.
+    if (name === 'oneOf') return [['anyOf', opened(value)]];
     return [[name, ['not', 'enum', 'const'].includes(name) ? value : opened(value)]];
   });
   return Object.fromEntries(members);

@@ -42,8 +42,8 @@ export function asUnknown(
 /** Each finding once, and the number of those beyond the first ones. */
 export function limited(all: readonly Finding[]): readonly Finding[] {
   const unique = [...new Map(all.map((one) => [`${one.path} ${one.reason}`, one])).values()];
-  if (unique.length <= maxFindings) return unique;
   const told = unique.filter(({ leftOut }) => leftOut === undefined);
+  if (told.length <= maxFindings) return unique;
   const others = [
     ...unique.filter((one) => one.leftOut !== undefined),
     ...told.splice(maxFindings),

@@ -282,7 +282,10 @@ class JsonSchemaReader {
       if (known.length > 0 && known.length === listed.size)
         return known.filter((one) => one !== 'integer' || !listed.has('number'));
       if (this.#isStrict)
-        this.#refuse(at, `the type ${JSON.stringify(type)} is none that JSON Schema has`);
+        this.#refuse(
+          at,
+          `the type ${JSON.stringify(type)} is none that JSON Schema has; write one or several of ${jsonTypes.join(', ')}`,
+        );
       return 'any';
     }
     const about = typesOfKeywords(json);
@@ -324,7 +327,7 @@ class JsonSchemaReader {
     }
     const fitting = types.filter((type) => values?.some((value) => isOfType(value, type)) ?? true);
     if (fitting.length === 0 && this.#isStrict)
-      refuse('none of the values of enum is one of its types');
+      refuse('none of the values of enum is one of its types; write some that are');
     const variants = fitting.map((type) => {
       const limits = limitsOf(given, type);
       const draft = this.#draft(type, given, at);
@@ -436,7 +439,7 @@ class JsonSchemaReader {
       if (this.#isStrict && additional === false && !isMatched)
         this.#refuse(
           at,
-          `required names ${JSON.stringify(name)}, which properties does not declare`,
+          `required names ${JSON.stringify(name)}, which properties does not declare; declare it`,
         );
       const step = within(at, shownSegment(name));
       // A node for each: every part stands at one place.
@@ -498,7 +501,7 @@ class JsonSchemaReader {
     const fitting = values.filter((value) => isOfType(value, type));
     const refuse = (fault: string): never => this.#refuse(at, fault);
     if (fitting.length === 0 && this.#isStrict)
-      refuse(`none of the values of enum is one of this ${type}`);
+      refuse(`none of the values of enum is one of this ${type}; write some that are`);
     if (type === 'array' || type === 'object') {
       const isLimited = typesOfKeywords(json).has(type);
       if (isLimited) return conjunction(node, [literals(fitting)]);

@@ -118,7 +118,8 @@ export function narrowed(
   const fault = pattern === undefined ? undefined : unicodeFault(pattern);
   if (fault !== undefined) refuse(fault);
   const fitting = values.filter((value) => !isScalarKind(node) || fits(node, value));
-  if (fitting.length === 0) refuse(`none of the values of enum is one of this ${node.kind}`);
+  if (fitting.length === 0)
+    refuse(`none of the values of enum is one of this ${node.kind}; write some that are`);
   const one = literals(fitting);
   return isScalarKind(node) ? { ...one, notes: node.notes } : conjunction(node, [one]);
 }
@@ -193,7 +194,7 @@ export function refuseAt(where: string, path: string, fault: string): never {
 }
 
 const endless =
-  'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
+  'a type in it holds itself without a step into the value, so that a check would never end; put it in a member or an item';
 
 /** Whether a name was made up by counting: TypeBox counts all recursive types of the thread. */
 export function isMadeUp(name: string): boolean {
@@ -242,7 +243,7 @@ export class Names {
       }
       const leadsNowhere = (): never =>
         refuse(
-          `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify(node.to)}`,
+          `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify(node.to)}; write the $id of one`,
         );
       node.target = this.#nodes.get(node.to) ?? leadsNowhere();
     };

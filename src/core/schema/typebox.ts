@@ -202,7 +202,7 @@ class Reader {
     // An intersection of one object is that object in TypeBox, with what was said of the whole.
     const { additionalProperties = given.unevaluatedProperties } = given;
     if (typeof properties !== 'object' || properties === null)
-      this.refuse(at, 'an object schema needs properties');
+      this.refuse(at, 'an object schema needs properties; write Type.Object({ ... })');
     const required = new Set(Array.isArray(given.required) ? (given.required as unknown[]) : []);
     const members = Object.entries(properties).map(([name, schema]): Member => {
       const node = this.part(schema, at.in(`/${escapePointer(name)}`));
@@ -227,7 +227,7 @@ class Reader {
       if (rest?.kind === 'never' && !patterns.some(({ names }) => names.test(String(name))))
         this.refuse(
           at,
-          `required names ${JSON.stringify(name)}, which properties does not declare`,
+          `required names ${JSON.stringify(name)}, which properties does not declare; declare it`,
         );
       const isPatterned = patterns.some(({ names }) => names.test(String(name)));
       const node = isPatterned ? undefined : this.rest(additionalProperties, at);

@@ -35,7 +35,9 @@ export function asUnknown(
 ): readonly Finding[] {
   if (by === undefined) return findings;
   return findings.map((one) =>
-    one.kind === 'unknown' ? one : unknown(one.path, `${one.reason}, unless ${by} rules that out`),
+    one.kind === 'unknown'
+      ? one
+      : { ...one, kind: 'unknown', reason: `${one.reason}, unless ${by} rules that out` },
   );
 }
 

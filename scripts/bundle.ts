@@ -16,6 +16,7 @@ const entries = {
   'src/required': 'bundled/required.ts',
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
+  'src/server/process/guard-thread': 'src/server/process/guard-thread.ts',
   'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
   'src/extras/jwt/jwt': 'src/extras/jwt/jwt.ts',
   'workers/replica': 'workers/replica.ts',
@@ -50,8 +51,7 @@ const clientByName: Plugin = {
  * chunks. esbuild makes a chunk for each set of entries that share some code: fifty for a server, each a file to open.
  */
 const onDemand = [
-  'cli/ordered-service',
-  'cli/serve-here',
+  'cli/server',
   'cli/serve-mcp',
   'cli/tools/module-source',
   'core/modules/modules',

@@ -31,7 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'core/service': ['core'],
   client: ['core/base', 'core/protocol', 'core/procedures', 'core/schema'],
   'server/http': ['core'],
-  'server/supervisor': ['core', 'server/http'],
+  'server/process': ['core', 'server/http'],
   'extras/jwt': ['core'],
   'extras/mcp': ['core', 'server/http'],
   'extras/console': ['core', 'server/http'],

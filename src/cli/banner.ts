@@ -9,7 +9,7 @@ import { isRecord, type SchemaNode } from '../core/schema/model.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';
 import type { Hooks } from '../server/app/hooks.ts';
-import type { ReadyReport } from '../server/supervisor/messages.ts';
+import type { ReadyReport } from '../server/process/channel.ts';
 import { fitted, resultText } from './output.ts';
 
 /** What the banner asks of a server that listens. */

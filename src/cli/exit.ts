@@ -3,7 +3,7 @@ import { stackOf } from '../core/base/message-of.ts';
 import { StartupError } from '../core/base/startup-error.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
 import { codeOf } from '../server/http/edge/http-server.ts';
-import type { StartFailure } from '../server/supervisor/messages.ts';
+import type { StartFailure } from '../server/process/channel.ts';
 import { joinLines } from './output.ts';
 
 /**

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { keepCompiledCode } from '../core/base/compile-cache.ts';
 import { nodeFault } from '../core/base/node-version.ts';
-import { forkAhead } from '../server/supervisor/fork-server.ts';
+import { forkAhead } from '../server/process/fork-server.ts';
 
 const fault = nodeFault();
 if (fault !== undefined) {

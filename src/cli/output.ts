@@ -1,6 +1,6 @@
 import { escapeControls } from '../core/base/escape.ts';
 import type { Log } from '../core/observe/log.ts';
-import type { ReadyReport } from '../server/supervisor/messages.ts';
+import type { ReadyReport } from '../server/process/channel.ts';
 
 /** Several lines as one. Splits the text: a pattern with \s* at both ends takes quadratic time on long blanks. */
 export function joinLines(text: string): string {

@@ -5,7 +5,7 @@ import { type OptionName, optionNames } from '../core/config/config.ts';
 import { table } from '../core/config/table.ts';
 import { fail, onOutputLost, printFailure } from './exit.ts';
 import { addConfigOptions, formatItem, givenFlags } from './options.ts';
-import { addHeap, addLogLevel, addProfile, addRecycle, addStack } from './tools/admin-commands.ts';
+import { addOrders } from './tools/admin.ts';
 import { addCall, addCodegen, addDiff, addInit, addList, addSchema } from './tools/commands.ts';
 
 const footer = `
@@ -58,11 +58,7 @@ function createProgram(command: string): Command {
   addSchema(program);
   addCall(program);
   addList(program);
-  addStack(program);
-  addProfile(program);
-  addLogLevel(program);
-  addRecycle(program);
-  addHeap(program);
+  addOrders(program);
   addInit(program, version);
   return program;
 }
@@ -71,6 +67,7 @@ function createProgram(command: string): Command {
 const goneCommands: ReadonlyMap<string, string> = new Map([
   ['top', 'the console has a Live page, and /metrics has the figures'],
   ['completion', 'tandem --help lists the commands'],
+  ['recycle', 'SIGUSR2 replaces the server processes, one after another'],
 ]);
 
 /** Commands that go on without their output. */

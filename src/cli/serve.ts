@@ -7,8 +7,8 @@ import {
   resolveConfig,
 } from '../core/config/config.ts';
 import { createLog, type Log, type OwnLog } from '../core/observe/log.ts';
-import type { AdminSocket } from '../server/supervisor/admin/admin-socket.ts';
-import { Supervisor, type SupervisorOptions } from '../server/supervisor/supervisor.ts';
+import type { AdminSocket } from '../server/process/admin-socket.ts';
+import { Supervisor, type SupervisorOptions } from '../server/process/supervisor.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 import { tellReady } from './output.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
@@ -33,7 +33,7 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
     await supervise(service);
   } else {
     // Loaded on demand: a supervisor has no server in its memory.
-    const { serveHere } = await import('./serve-here.ts');
+    const { serveHere } = await import('./server.ts');
     await serveHere(service);
   }
 }
@@ -46,7 +46,7 @@ async function supervise(service: Service): Promise<void> {
   const { config, log } = service;
   let admin: AdminSocket | undefined;
   if (config.adminSocket !== '') {
-    const { AdminSocket } = await import('../server/supervisor/admin/admin-socket.ts');
+    const { AdminSocket } = await import('../server/process/admin-socket.ts');
     admin = await AdminSocket.listen(config.adminSocket, log, (order, left) =>
       supervisor.order(order, left),
     );

@@ -9,7 +9,6 @@ import {
   ThrottledCallers,
 } from '../../src/core/observe/throttled-callers.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
-import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { startApp } from '../harness.ts';
 import { Running } from '../service/running.ts';
 import { get } from './get.ts';
@@ -71,33 +70,6 @@ describe('throttled callers', () => {
       [of('sann', 3, 4, 7)],
     ]);
     assert.deepEqual(joined, [of('sbob', 1, 1, 2), of('sann', 5, 4, 10)]);
-  });
-
-  test('that a process sends are read one by one, as its members are: what is none is left out', () => {
-    const caller = { key: 'sann', refused: none, since: 1, last: 2 };
-    const member = {
-      service: 'shop',
-      id: 'm',
-      version: '1.0.0',
-      state: 'ready',
-      procedures: 1,
-      inFlight: 0,
-      streams: 0,
-      othersLoad: 0,
-      lost: 0,
-      started: 1,
-    };
-    const parsed = parseSnapshot({
-      process: '1',
-      calls: [],
-      counters: {},
-      callers: [caller, { ...caller, refused: { rate: 1 } }, { ...caller, key: 7 }, 'sann'],
-      members: [member, { ...member, lost: -1 }, { ...member, state: 1 }, null],
-    });
-    assert.deepEqual(parsed?.callers, [caller]);
-    assert.deepEqual(parsed?.members, [member]);
-    const older = parseSnapshot({ process: '1', calls: [], counters: {} });
-    assert.deepEqual([older?.callers, older?.members], [[], []]);
   });
 });
 

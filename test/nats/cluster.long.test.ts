@@ -91,7 +91,7 @@ describeNats('a gateway and its members', () => {
     await untilReady(front.url);
     const nats = await connect({ servers: server.url });
     t.after(() => nats.close());
-    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level']) {
+    for (const name of ['stack', 'heap', 'profile', 'log-level']) {
       for (const method of [name, `rpc.${name}`, `tandem.${name}`]) {
         const { error } = await call(front.url, method);
         assert.equal(error?.code, -32601, method);

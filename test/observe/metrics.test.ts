@@ -16,7 +16,6 @@ import {
 import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
 import { Router } from '../../src/index.ts';
-import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { TestService } from '../harness.ts';
 import { Exposition } from './exposition.ts';
 
@@ -114,9 +113,7 @@ describe('a place that no table knows', () => {
       counters.record('a', -32002, 'elsewhere', 40, -1);
     });
     const gauges = { ...one.gauges, callsInFlight: { inline: 0, elsewhere: 7 } };
-    const parsed = parseSnapshot(crossed({ ...one, gauges }));
-    assert.ok(parsed !== undefined);
-    const text = await renderMetrics([parsed]);
+    const text = await renderMetrics([crossed({ ...one, gauges })]);
     const seen = new Exposition(text);
     const place = 'elsewhere';
     assert.equal(seen.value('tandem_calls_total', { procedure: 'a', code: '0', place }), 1);
@@ -249,9 +246,7 @@ describe('rendered metrics', () => {
     });
     const first = { ...one, groups: [group(3)] };
     const ended = { process: 'ended', ...addTotals([crossed({ ...first, groups: [group(4)] })]) };
-    const crossing = parseSnapshot(crossed(first));
-    assert.ok(crossing !== undefined);
-    const all = [crossing, { ...ended, ...noFigures }];
+    const all = [crossed(first), { ...ended, ...noFigures }];
     const exposition = new Exposition(await renderMetrics(all));
     assert.equal(exposition.value('tandem_worker_kills_total', { group: 'gpu' }), 7);
     assert.equal(exposition.samples('tandem_worker_kills_total').length, 2);
@@ -264,12 +259,7 @@ describe('rendered metrics', () => {
   it('say where each procedure runs and why, in each process that runs', async () => {
     const placed = (process: string, place: string, cause: string): MetricsSnapshot => {
       const one = snapshot(process, (counters) => counters.record('a', 0, 'inline', 0, 5));
-      const odd = [{ procedure: 'a', place: 7, cause }, 'a', null] as unknown as [];
-      const parsed = parseSnapshot(
-        crossed({ ...one, places: [{ procedure: 'a', place, cause }, ...odd] }),
-      );
-      assert.ok(parsed !== undefined);
-      return parsed;
+      return crossed({ ...one, places: [{ procedure: 'a', place, cause }] });
     };
     const ended = { process: 'ended', ...addTotals([placed('3', 'inline', 'declared')]) };
     const text = await renderMetrics([

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mostEvents, RecentEvents } from '../../src/core/observe/recent-events.ts';
-import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { recorder } from '../harness.ts';
 
 describe('the recent events', () => {
@@ -49,34 +48,5 @@ describe('the recent events', () => {
       tee.warn({ event: 'worker-killed', method: `m${i}` }, 'one');
     assert.equal(recent.list.length, mostEvents);
     assert.equal(recent.list[0]?.text, 'one · method: m1');
-  });
-});
-
-describe('workers and events that a process sends', () => {
-  test('are read one by one: what is none is left out', () => {
-    const worker = {
-      group: null,
-      isLane: false,
-      threadId: 1,
-      worker: 1,
-      cpuSeconds: 0.25,
-      heapBytes: 1024,
-      inFlight: 0,
-      completed: 0,
-      streams: 0,
-      running: { procedure: 'a', ms: 1 },
-    };
-    const event = { at: 1, event: 'ready', text: 'ready' };
-    const parsed = parseSnapshot({
-      process: '1',
-      calls: [],
-      counters: {},
-      workers: [worker, { ...worker, running: 'a' }, { ...worker, threadId: -1 }, null],
-      events: [event, { ...event, text: 7 }, 'event'],
-    });
-    assert.deepEqual(parsed?.workers, [worker]);
-    assert.deepEqual(parsed?.events, [event]);
-    const older = parseSnapshot({ process: '1', calls: [], counters: {} });
-    assert.deepEqual([older?.workers, older?.events], [[], []]);
   });
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createLog } from '../../src/core/observe/log.ts';
-import { AdminSocket } from '../../src/server/supervisor/admin/admin-socket.ts';
+import { AdminSocket } from '../../src/server/process/admin-socket.ts';
 import { turn } from '../turns.ts';
 
 test('a log level that goes back leaves no listener behind, however often it was changed', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RestartDelay } from '../../src/core/base/restart-delay.ts';
-import { Watchdog } from '../../src/server/supervisor/server-process.ts';
-import { excessOf } from '../../src/server/supervisor/supervisor.ts';
+import { Watchdog } from '../../src/server/process/server-process.ts';
+import { excessOf } from '../../src/server/process/supervisor.ts';
 
 describe('the delay of a restart', () => {
   const policy = { free: 3, firstMs: 100, longestMs: 500, forgetsMs: 1000 };

@@ -1,93 +1,99 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { type Command, InvalidArgumentError } from 'commander';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
-import type { HeapFile } from '../../core/service/heap-snapshots.ts';
+import { type OptionName, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
 import { codeOf } from '../../server/http/edge/http-server.ts';
-import type { Answer, Order, Stacks } from '../../server/supervisor/admin/orders.ts';
+import {
+  type Answer,
+  type Order,
+  type OrderName,
+  type OrderParam,
+  orders,
+  rowOf,
+} from '../../server/process/orders.ts';
 import { printAndExit } from '../exit.ts';
+import { addConfigOptions, formatItem, givenFlags } from '../options.ts';
+import { parseDuration } from './commands.ts';
 
-/** The socket of a running service: the option adminSocket. */
-export type SocketPath = string;
+const socketNames: readonly OptionName[] = ['adminSocket'];
 
-/** `tandem stack` */
-export async function stack(path: SocketPath, asJson: boolean): Promise<void> {
-  const answers = await ask(path, { order: 'stack' });
-  await print(answers, asJson, (answer) => stackText(answer as Stacks));
+const parsers: Readonly<Record<OrderParam<unknown>['kind'], (text: string) => unknown>> = {
+  number: toNumber,
+  duration: parseDuration,
+  text: (text) => text,
+};
+
+function toNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || Number.isNaN(value))
+    throw new InvalidArgumentError('Expected a number.');
+  return value;
 }
 
-/** `tandem recycle` */
-export async function recycle(path: SocketPath, asJson: boolean): Promise<void> {
-  const answers = await ask(path, { order: 'recycle' });
-  await print(answers, asJson, (answer) => {
-    const { workers } = answer as { readonly workers: number };
-    return [`${workers} workers are being replaced, one after another`];
+/** The commands that give orders to a running service by its admin socket: one for each row of {@link orders}. */
+export function addOrders(program: Command): void {
+  for (const name of Object.keys(orders) as OrderName[]) addOrder(program, name);
+}
+
+function addOrder(program: Command, name: OrderName): void {
+  const { summary, description, examples, params } = rowOf(name);
+  const command = program
+    .command(name)
+    .summary(summary)
+    .description(description)
+    .configureHelp({ formatItem })
+    .addHelpText('after', examples);
+  /** The names of the params that are flags, by the names that Commander gives to these. */
+  const flags = new Map<string, string>();
+  const words: string[] = [];
+  for (const [param, { flag, about, kind, choices }] of Object.entries(params)) {
+    if (flag.startsWith('-')) {
+      const option = command.createOption(flag, about).argParser(parsers[kind]);
+      command.addOption(option);
+      flags.set(option.attributeName(), param);
+    } else {
+      const argument = command.createArgument(flag, about);
+      command.addArgument(choices === undefined ? argument : argument.choices(choices));
+      words.push(param);
+    }
+  }
+  if (name === 'profile')
+    command.requiredOption('--out <folder>', 'where the .cpuprofile files are written');
+  command.option('--json', 'print what each process answers as JSON');
+  addConfigOptions(command, socketNames).action(async (...given: unknown[]) => {
+    const { adminSocket } = resolveConfig(optionsFromFlags(givenFlags(command)), process.env);
+    const { out, json, ...values } = command.opts<Readonly<Record<string, unknown>>>();
+    const order: Record<string, unknown> = {};
+    for (const [param, { fallback }] of Object.entries(params)) order[param] = fallback;
+    for (const [flag, param] of flags) if (flag in values) order[param] = values[flag];
+    for (const [i, param] of words.entries()) order[param] = given[i];
+    const keep =
+      typeof out === 'string' ? await (await import('./profile.ts')).keepIn(out) : undefined;
+    const answers = await ask(adminSocket, { ...order, order: name });
+    const kept = keep === undefined ? answers : await Promise.all(answers.map(keep));
+    await print(kept, json === true, rowOf(name).print);
   });
-}
-
-type HeapOrder = Extract<Order, { readonly order: 'heap' }>;
-
-/** `tandem heap` */
-export async function heap(
-  path: SocketPath,
-  order: Omit<HeapOrder, 'order'>,
-  asJson: boolean,
-): Promise<void> {
-  const answers = await ask(path, { order: 'heap', ...order });
-  await print(answers, asJson, (answer) => {
-    const { path: file, bytes, worker, group } = answer as HeapFile;
-    const who = group === undefined ? '' : ` of group ${group}`;
-    return [`${file}: ${Math.round(bytes / 1024 ** 2)} MB, the heap of worker ${worker}${who}`];
-  });
-}
-
-type LevelOrder = Extract<Order, { readonly order: 'log-level' }>;
-
-/** `tandem log-level` */
-export async function logLevel(
-  path: SocketPath,
-  { level, forMs }: Omit<LevelOrder, 'order'>,
-  asJson: boolean,
-): Promise<void> {
-  const answers = await ask(path, { order: 'log-level', level, forMs });
-  await print(answers, asJson, () => [`log level ${level}, for ${Math.round(forMs / 1000)} s`]);
 }
 
 /** Prints what each process has answered. The exit code is 1 if one of them could not. */
 async function print(
   answers: readonly Answer[],
   asJson: boolean,
-  textOf: (answer: unknown) => string[],
+  linesOf: (answer: unknown) => string[],
 ): Promise<void> {
   const failed = answers.some(({ error }) => error !== undefined);
   const text = asJson
     ? JSON.stringify(answers, undefined, 2)
     : answers
         .flatMap(({ process, pid, answer, error }) => {
-          const lines = error === undefined ? textOf(answer) : [`failed: ${error}`];
+          const lines = error === undefined ? linesOf(answer) : [`failed: ${error}`];
           return [`process ${process} (pid ${pid})`, ...lines.map((line) => `  ${line}`)];
         })
         .map(escapeControls)
         .join('\n');
   await printAndExit(`${text}\n`, failed ? 1 : 0);
-}
-
-function stackText({ main, workers }: Stacks): string[] {
-  const indented = (stack: string): string[] => stack.split('\n').map((frame) => `  ${frame}`);
-  return [
-    'main thread',
-    ...indented(main),
-    ...workers.flatMap(({ worker, threadId, group, running, inFlight, stack: frames }) => {
-      const facts = [
-        `worker ${worker}`,
-        ...(group === undefined ? [] : [`group ${group}`]),
-        `thread ${threadId}`,
-        ...(running === undefined ? [] : [`${running.procedure} for ${running.ms} ms`]),
-        `${inFlight} in flight`,
-      ];
-      return [facts.join(', '), ...indented(frames)];
-    }),
-  ];
 }
 
 const advice: Readonly<Record<string, (path: string) => string>> = {
@@ -97,8 +103,11 @@ const advice: Readonly<Record<string, (path: string) => string>> = {
     `not permitted to connect to ${path}: only the user that the service runs as is`,
 };
 
-/** @throws StartupError with one line: there is no service, or it refuses the order */
-export async function ask(path: SocketPath, order: Order): Promise<Answer[]> {
+/**
+ * @param path of the socket of a running service: the option adminSocket
+ * @throws StartupError with one line: there is no service, or it refuses the order
+ */
+async function ask(path: string, order: Order): Promise<Answer[]> {
   if (path === '') {
     throw new StartupError(
       'give --admin-socket PATH, or set TANDEM_ADMIN_SOCKET: the socket of the service',

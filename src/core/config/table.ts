@@ -220,7 +220,7 @@ export const table = {
     kind: file(),
     fallback: '',
     about:
-      'Unix socket by which tandem stack, profile, heap, log-level and recycle reach a running service: its path, of at most 93 bytes; tandem serve only',
+      'Unix socket by which tandem stack, profile, log-level and heap reach a running service: its path, of at most 93 bytes; tandem serve only',
     reason: 'who can open it gives orders; its mode is 600, and without the option there is none',
   }),
   heapDir: processOption({

@@ -72,6 +72,7 @@ export const logEvents = {
   'process-stop-failed': 'console',
   'process-stuck': 'console',
   'process-message-ignored': 'console',
+  'process-version-differs': 'console',
   'process-start-retried': 'console',
   'supervisor-fault': 'console',
   'process-lost': 'console',

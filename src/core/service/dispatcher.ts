@@ -306,16 +306,6 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Has each worker replaced by a fresh one, one after another, each after its last call and stream. No call is lost.
-   *
-   * @returns how many workers they are
-   */
-  recycle(): number {
-    const pools = [...(this.#deployments.current?.pools.values() ?? [])];
-    return pools.reduce((sum, pool) => sum + pool.recycle(), 0);
-  }
-
-  /**
    * Writes a snapshot of the heap of one worker into the folder of the option `heapDir`, after the last call and stream of that
    * worker, which a fresh one replaces. No call is lost; the file can be read by this user alone.
    *

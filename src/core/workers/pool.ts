@@ -159,13 +159,6 @@ export class Pool extends QueuedExecutor {
     return calls;
   }
 
-  /** Has each worker replaced by a fresh one after its calls and streams. @returns how many they are */
-  recycle(): number {
-    const count = this.workers.dismiss();
-    this.#sweep.wake();
-    return count;
-  }
-
   /** See {@link WorkerSet.dismissForHeap}. */
   retireForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
     this.workers.dismissForHeap(worker, heap);

@@ -184,12 +184,6 @@ export class WorkerSet implements WorkerOwner {
     this.#events.onLost('error', detail, suspects);
   }
 
-  /** Has each worker that is here replaced by a fresh one, one at a time, as an old one is. @returns how many they are */
-  dismiss(): number {
-    for (const worker of this.all) worker.isDismissed = true;
-    return this.all.length;
-  }
-
   /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
   dismissForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
     worker.isDismissed = true;

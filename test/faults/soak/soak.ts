@@ -1,4 +1,4 @@
-import { mallocSettings } from '../../../src/server/supervisor/fork-server.ts';
+import { mallocSettings } from '../../../src/server/process/fork-server.ts';
 import { Compiled, compiledTree } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import { MemoryTrend } from '../memory-trend.ts';

@@ -12,7 +12,7 @@ import {
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { Answer, Stacks } from '../../../src/server/supervisor/admin/orders.ts';
+import type { Answer, Stacks } from '../../../src/server/process/orders.ts';
 import { Running } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
@@ -153,10 +153,7 @@ describe('the socket', () => {
         .on('error', () => {})
         .end('{"order":"stack"}\n')
         .destroy();
-    assert.match(
-      await raw(path, '{"order":"recycle"}\n'),
-      /^\{"process":1,.*\}\n\{"done":true\}\n$/,
-    );
+    assert.match(await raw(path, '{"order":"stack"}\n'), /^\{"process":1,.*\}\n\{"done":true\}\n$/);
   });
 
   test('is the only way: nothing of it is a procedure, a path or a tool', async (t) => {
@@ -166,7 +163,7 @@ describe('the socket', () => {
     const [ready] = await logged(server, /^ready$/);
     const metrics = new URL(String(ready?.metricsUrl)).origin;
     assert.notEqual(metrics, new URL(url).origin);
-    for (const name of ['stack', 'heap', 'profile', 'recycle', 'log-level', 'logLevel', 'order']) {
+    for (const name of ['stack', 'heap', 'profile', 'log-level', 'logLevel', 'order']) {
       for (const method of [name, `rpc.${name}`]) {
         const { body } = (await ask(url, { id: 1, method })) as {
           body: { error: { code: number } };
@@ -187,7 +184,7 @@ describe('the socket', () => {
       },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     });
-    assert.doesNotMatch(await list.text(), /"name":"(?:stack|heap|profile|recycle|log)/);
+    assert.doesNotMatch(await list.text(), /"name":"(?:stack|heap|profile|log)/);
   });
 });
 
@@ -204,7 +201,7 @@ describe('the commands', () => {
         `no service listens at ${none}: start one with --admin-socket ${none}`,
       ],
       [
-        ['recycle', '--admin-socket', plainFile()],
+        ['log-level', 'debug', '--admin-socket', plainFile()],
         `no service listens at ${plainFile()} any more: start it again`,
       ],
     ] as const) {
@@ -277,27 +274,6 @@ describe('the commands', () => {
       );
     },
   );
-
-  for (const flags of [['--processes', '2'], ['--no-supervisor']])
-    test(
-      `recycle replaces every worker, and loses no call: ${flags.join(' ')}`,
-      needs(flags.includes('2') ? 'uws' : undefined),
-      async (t) => {
-        const path = freePath();
-        const common = ['--workers', '2', '--admin-socket', path, ...flags];
-        const { server, url } = await cli.serveFor(t, [service, ...common]);
-        const load = new Load(url, 8);
-        await until(() => existsSync(path));
-        const told = await answers(path, 'recycle');
-        const all = told.reduce(
-          (sum, { answer }) => sum + (answer as { workers: number }).workers,
-          0,
-        );
-        await logged(server, /a worker is replaced by a fresh one/, all);
-        for (const { error, failure } of await load.stop())
-          assert.equal(error ?? failure, undefined);
-      },
-    );
 });
 
 function plainFile(): string {

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { HeapFile } from '../../../src/core/service/heap-snapshots.ts';
-import type { Answer } from '../../../src/server/supervisor/admin/orders.ts';
+import type { Answer } from '../../../src/server/process/orders.ts';
 import { Running } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';

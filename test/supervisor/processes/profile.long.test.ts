@@ -5,8 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ProfileRow } from '../../../src/extras/insight/analysis.ts';
-import type { Answer } from '../../../src/server/supervisor/admin/orders.ts';
+import type { Answer, KeptProfile } from '../../../src/server/process/orders.ts';
 import { Running } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
@@ -21,13 +20,6 @@ function run(args: readonly string[]) {
 }
 
 const freshFolder = (): string => mkdtempSync(join(cli.folder, 'profile-'));
-
-interface Told {
-  readonly process: number;
-  readonly error?: string;
-  readonly threads: readonly { readonly name: string; readonly file?: string }[];
-  readonly functions: readonly ProfileRow[];
-}
 
 for (const flags of [['--processes', '2'], ['--no-supervisor']])
   test(
@@ -44,9 +36,10 @@ for (const flags of [['--processes', '2'], ['--no-supervisor']])
       const { code, stdout, stderr } = await run([...args, '--interval-ms', '5', '--json']);
       for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
       assert.equal(code, 0, stderr);
-      const told = JSON.parse(stdout) as Told[];
+      const told = JSON.parse(stdout) as Answer[];
       assert.equal(told.length, flags.includes('2') ? 2 : 1);
-      for (const { process: number, threads, functions } of told) {
+      for (const { process: number, answer } of told) {
+        const { threads, functions } = answer as KeptProfile;
         assert.equal(threads[0]?.file, join(out, `process-${number}-main.cpuprofile`));
         assert.ok(threads.length > 1);
         let samples = 0;

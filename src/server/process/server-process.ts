@@ -7,24 +7,20 @@ import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
-import { type Answer, limitOf, type Order, type Stacks } from './admin/orders.ts';
-import { forkServer, guardOf, takeAhead } from './fork-server.ts';
-import { endingMs } from './guard-thread.ts';
 import {
+  Channel,
   type Figures,
-  nobody,
-  Pending,
-  parseAnswer,
-  parseFromServer,
-  parseGuard,
-  parseOutcome,
-  parseSnapshot,
+  type FromServer,
   type ReadyReport,
   type ReloadOutcome,
   type StartFailure,
   type StartOrder,
   type ToServer,
-} from './messages.ts';
+} from './channel.ts';
+import { forkServer, guardOf, takeAhead } from './fork-server.ts';
+import { endingMs } from './guard.ts';
+import type { GuardLine } from './guard-thread.ts';
+import { type Answer, limitOf, type Order, type Outcome, type Stacks } from './orders.ts';
 
 export interface ServerEnd {
   readonly code: number | null;
@@ -71,11 +67,10 @@ export class ServerProcess {
   /** It takes new calls: it is ready, and its successor is not. */
   isServing = false;
   /** Whose code holds the main thread, if any has for long. */
-  suspects: Suspects = nobody;
+  suspects: Suspects = { names: [], isCertain: false };
   /** The stack of a main thread that stands still. */
   stack: string | undefined;
-  readonly #pending = new Pending();
-  readonly #key = randomUUID();
+  readonly #channel: Channel<ToServer, FromServer>;
   readonly #onReady: (report: ReadyReport | undefined) => void;
   readonly #watchdogTimeoutMs: number;
   /** How many processes the system had ended for want of memory when this one started. */
@@ -83,7 +78,6 @@ export class ServerProcess {
   #watchdog: Watchdog | undefined;
   #limit: NodeJS.Timeout | undefined;
   #failure: StartFailure | undefined;
-  #isReady = false;
   #wasStrange = false;
   #isStopping = false;
   #hasEnded = false;
@@ -110,10 +104,14 @@ export class ServerProcess {
     this.#memoryKills = readMemoryKills(readText);
     const serverPid = this.#child.pid;
     this.fields = order.of > 1 ? { process: order.number, serverPid } : { serverPid };
+    this.#channel = new Channel(this.#child, {
+      key: randomUUID(),
+      onMessage: (message) => this.#receive(message),
+      onStrange: () => this.#onStrange(),
+    });
     this.#hearGuard();
     this.ended = this.#untilEnd();
-    this.#child.on('message', (message) => this.#receive(message));
-    this.#send({ type: 'start', key: this.#key, order });
+    void this.#channel.tell({ type: 'start', order });
     this.#killAfter(startLimitMs, {
       message: `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
       stack: undefined,
@@ -160,18 +158,17 @@ export class ServerProcess {
 
   /** Makes the process reload its modules; undefined where it has gone meanwhile. */
   async reload(): Promise<ReloadOutcome | undefined> {
-    const outcome = await this.#pending.ask((id) => this.#send({ type: 'reload', id }));
-    return parseOutcome(outcome);
+    return (await this.#channel.ask({ type: 'reload' })) as ReloadOutcome | undefined;
   }
 
   expectReload(isComing: boolean): void {
-    this.#send({ type: 'expect-reload', isComing });
+    void this.#channel.tell({ type: 'expect-reload', isComing });
   }
 
   /** What the process has counted; undefined where it has gone, counts nothing, or does not answer in time. */
   async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
-    const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);
-    return parseSnapshot(snapshot);
+    const snapshot = await this.#channel.ask({ type: 'collect' }, limitMs);
+    return snapshot as MetricsSnapshot | undefined;
   }
 
   /** Has the process carry out an order of the admin socket. */
@@ -181,12 +178,9 @@ export class ServerProcess {
     if (order.order === 'stack' && this.stack !== undefined)
       return { ...about, answer: { main: this.stack, workers: [] } satisfies Stacks };
     const limitMs = limitOf(order);
-    const value = await this.#pending.ask((id) => {
-      this.#send({ type: 'order', id, order });
-      left.addEventListener('abort', () => this.#send({ type: 'leave', id }));
-    }, limitMs);
+    const outcome = await this.#channel.ask({ type: 'order', order }, limitMs, left);
     const error = `it did not answer within ${limitMs} ms`;
-    return { ...about, ...(parseAnswer(value) ?? { error }) };
+    return { ...about, ...((outcome as Outcome | undefined) ?? { error }) };
   }
 
   #untilEnd(): Promise<ServerEnd> {
@@ -201,7 +195,7 @@ export class ServerProcess {
         this.#hasEnded = true;
         clearTimeout(this.#limit);
         this.#watchdog?.stop();
-        this.#pending.end();
+        this.#channel.end();
         this.#onReady(undefined);
         guardOf(child)?.destroy();
         // A SIGKILL that nobody here has sent.
@@ -233,47 +227,45 @@ export class ServerProcess {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (text + chunk).slice(-longestLines).split('\n');
       text = lines.pop() ?? '';
-      const last = lines.at(-1);
-      if (last !== undefined) ({ suspects: this.suspects, stack: this.stack } = parseGuard(last));
+      const { key } = this.#channel;
+      const line = lines.findLast((one) => one.startsWith(key));
+      if (line === undefined) return;
+      const { stack, ...suspects } = JSON.parse(line.slice(key.length)) as GuardLine;
+      this.suspects = suspects;
+      this.stack = stack;
     });
   }
 
-  #receive(received: unknown): void {
-    const message = parseFromServer(received, this.#key);
-    if (message === undefined) {
-      if (this.#wasStrange) return;
-      this.#wasStrange = true;
-      this.#log.warn(
-        { event: 'process-message-ignored', ...this.fields },
-        'a server process sent what is no message to its supervisor: ignored, and not told again',
-      );
-      return;
-    }
+  #onStrange(): void {
+    if (this.#wasStrange) return;
+    this.#wasStrange = true;
+    this.#log.warn(
+      { event: 'process-message-ignored', ...this.fields },
+      'a server process sent what is no message to its supervisor: ignored, and not told again',
+    );
+  }
+
+  #receive(message: FromServer): unknown {
     this.#heardAt = clockMs();
-    if (message.type === 'ready') {
-      if (this.#isReady) return;
-      this.#isReady = true;
-      if (!this.#isStopping) {
-        clearTimeout(this.#limit);
-        this.#watch();
-      }
-      this.#onReady(message.report);
-    } else if (message.type === 'failed') {
-      this.#failure = message.failure;
-    } else if (message.type === 'figures') {
-      this.#watchdog?.heard();
-      this.#events.onFigures(message.figures);
-    } else if (message.type === 'drained') {
-      this.#isDrained = true;
-      this.#snapshot = message.snapshot;
-      this.#killAfter(exitMs, undefined);
-    } else if (message.type === 'reply') {
-      this.#pending.reply(message.id, message.value);
-    } else {
-      const { id } = message;
-      void this.#events
-        .collect()
-        .then((snapshots) => this.#send({ type: 'collection', id, snapshots }));
+    switch (message.type) {
+      case 'ready':
+        if (!this.#isStopping) {
+          clearTimeout(this.#limit);
+          this.#watch();
+        }
+        return this.#onReady(message.report);
+      case 'failed':
+        this.#failure = message.failure;
+        return;
+      case 'figures':
+        this.#watchdog?.heard();
+        return this.#events.onFigures(message.figures);
+      case 'drained':
+        this.#isDrained = true;
+        this.#snapshot = message.snapshot;
+        return this.#killAfter(exitMs, undefined);
+      case 'collect':
+        return this.#events.collect();
     }
   }
 
@@ -293,12 +285,6 @@ export class ServerProcess {
       );
       this.kill();
     });
-  }
-
-  #send(message: ToServer): void {
-    // The callback swallows the error of a channel that has just closed: the exit of the process is noticed elsewhere.
-    if (this.#child.connected) this.#child.send(message, () => {});
-    else this.#pending.end();
   }
 
   #killAfter(limitMs: number, failure: StartFailure | undefined): void {

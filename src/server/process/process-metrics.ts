@@ -25,7 +25,7 @@ const nothing: MetricsSnapshot = {
  * Keeps the figures of all processes of a service, so that a scrape of any process returns the whole. The counts of
  * processes that have ended stay in the sums, so no counter falls.
  */
-export class Tally {
+export class ProcessMetrics {
   readonly #alive = new Set<ServerProcess>();
   readonly #last = new Map<ServerProcess, MetricsSnapshot>();
   #ended: Totals | undefined;

@@ -6,10 +6,10 @@ import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
 import { freePorts } from '../http/edge/http-server.ts';
-import { type Answer, type Order, refusalOf } from './admin/orders.ts';
-import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
+import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './channel.ts';
+import { type Answer, type Order, processOf, refusalOf } from './orders.ts';
+import { ProcessMetrics } from './process-metrics.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
-import { Tally } from './tally.ts';
 
 export interface SupervisorOptions {
   readonly modules: readonly string[];
@@ -25,7 +25,7 @@ export interface SupervisorOptions {
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #recent = new RecentEvents();
-  readonly #tally = new Tally(() => this.#recent.list);
+  readonly #metrics = new ProcessMetrics(() => this.#recent.list);
   #slots: readonly Slot[] = [];
   /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
   #rolling: Promise<void> = Promise.resolve();
@@ -80,8 +80,8 @@ export class Supervisor {
   async *order(order: Order, left: AbortSignal): AsyncGenerator<Answer> {
     const refusal = refusalOf(order, this.#slots.length);
     if (refusal !== undefined) yield refusal;
-    const slots =
-      'process' in order ? this.#slots.slice(order.process - 1, order.process) : this.#slots;
+    const named = processOf(order);
+    const slots = this.#slots.filter((_, i) => named === undefined || i + 1 === named);
     const answers = slots.flatMap((slot) => slot.order(order, left));
     for (const answer of answers) yield await answer;
   }
@@ -111,7 +111,7 @@ export class Supervisor {
     };
     return Array.from({ length: processes }, (_, i) => {
       const order = { number: i + 1, of: processes, modules, config, version };
-      return new Slot(order, options, log, this.#tally, (slot, cause) => {
+      return new Slot(order, options, log, this.#metrics, (slot, cause) => {
         void this.#roll(() => slot.replace(cause));
       });
     });
@@ -254,7 +254,7 @@ const startTries = 3;
 export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
   readonly #options: SlotOptions;
-  readonly #tally: Tally;
+  readonly #metrics: ProcessMetrics;
   readonly #onExcess: (slot: Slot, cause: LogFields) => void;
   readonly #log: Log;
   readonly #deaths = new RestartDelay(afterDeath);
@@ -276,13 +276,13 @@ export class Slot {
     order: Omit<StartOrder, 'isFirst'>,
     options: SlotOptions,
     log: Log,
-    tally: Tally,
+    metrics: ProcessMetrics,
     onExcess: (slot: Slot, cause: LogFields) => void,
   ) {
     this.#order = order;
     this.#options = options;
     this.#log = log;
-    this.#tally = tally;
+    this.#metrics = metrics;
     this.#onExcess = onExcess;
   }
 
@@ -363,11 +363,11 @@ export class Slot {
     const { startLimitMs } = this.#options;
     const server = new ServerProcess({ ...this.#order, isFirst }, startLimitMs, this.#log, {
       onFigures: (figures) => this.#onFigures(server, figures),
-      collect: () => this.#tally.collect(),
+      collect: () => this.#metrics.collect(),
     });
     this.#next = server;
     this.#alive.add(server);
-    this.#tally.add(server);
+    this.#metrics.add(server);
     void server.ready.then((report) => {
       if (report !== undefined) this.#onReady(server, report);
     });

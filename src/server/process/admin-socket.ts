@@ -2,9 +2,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { messageOf } from '../../../core/base/message-of.ts';
-import type { LogLevel, OwnLog } from '../../../core/observe/log.ts';
-import { SocketFile } from '../../http/edge/http-server.ts';
+import { messageOf } from '../../core/base/message-of.ts';
+import type { LogLevel, OwnLog } from '../../core/observe/log.ts';
+import { SocketFile } from '../http/edge/http-server.ts';
 import { type Answer, limitOf, type Order, parseOrder } from './orders.ts';
 
 /** The longest order, characters. */
@@ -26,8 +26,8 @@ type Ask = (order: Order, left: AbortSignal) => AsyncIterable<Answer>;
  * The socket by which operators give orders to a running service. Who can open its file is the operator: nobody is asked who they
  * are. A client sends an order, one line of JSON, and gets one line for each process, then `{"done":true}`:
  *
- *     -> {"order":"recycle"}
- *     <- {"process":1,"pid":4528,"answer":{"workers":3}}
+ *     -> {"order":"log-level","level":"debug","forMs":60000}
+ *     <- {"process":1,"pid":4528,"answer":{"level":"debug","forMs":60000}}
  *     <- {"done":true}
  *
  * An order that can't be is answered by `{"error":"..."}`.
@@ -150,7 +150,8 @@ class LevelSwitch {
   }
 
   /** Of this process; the others get the order themselves. */
-  change({ level, forMs }: LevelOrder): void {
+  change(order: Order): void {
+    const { level, forMs } = order as Order & { readonly level: LogLevel; readonly forMs: number };
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#goBack(), forMs).unref();
     this.#log.setLevel(level);
@@ -169,5 +170,3 @@ class LevelSwitch {
     for await (const _ of this.#ask({ order: 'log-level', level, forMs: 0 }, signal));
   }
 }
-
-type LevelOrder = Extract<Order, { readonly order: 'log-level' }>;

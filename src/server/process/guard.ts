@@ -65,11 +65,12 @@ export class Guard {
       ownFolders: ownFolders.map((folder) => folder.replace('file://', '')),
       hidden,
     };
-    // A worker takes a file of TypeScript from tsx only by an import.
     const file = ownFile('src/server/process/guard-thread.ts');
     const isSource = ownExtension === '.ts';
-    this.#thread = new Worker(isSource ? `import(${JSON.stringify(file.href)})` : file, {
-      eval: isSource,
+    // Node 20 takes TypeScript in a thread only from an import.
+    const importing = `import ${JSON.stringify(file.href)}`;
+    const start = new URL(`data:text/javascript,${encodeURIComponent(importing)}`);
+    this.#thread = new Worker(isSource ? start : file, {
       workerData: data,
       // The guard loads nothing that flags or NODE_OPTIONS load into other threads.
       execArgv: isSource ? workerExecArgv([]) : [],

@@ -75,7 +75,7 @@ export async function serveHere({
       yield refusalOf(order, 1) ?? { ...about, ...(await server.order(order, left)) };
     });
   }
-  reloadOnHangUp(async () => {
+  const reload = async (): Promise<void> => {
     const outcome = await server.reload();
     if ('error' in outcome)
       log.error(
@@ -84,7 +84,8 @@ export async function serveHere({
       );
     else if (!outcome.changed)
       log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
-  });
+  };
+  reloadOnHangUp(() => void reload());
   tellReady(report, log);
 }
 

@@ -73,7 +73,7 @@ function addOrder(program: Command, name: OrderName): void {
       typeof out === 'string' ? await (await import('./profile.ts')).keepIn(out) : undefined;
     const answers = await ask(adminSocket, { ...order, order: name });
     const kept = keep === undefined ? answers : await Promise.all(answers.map(keep));
-    await print(kept, json === true, rowOf(name).print);
+    await print(kept, json === true, (answer) => rowOf(name).print(answer));
   });
 }
 

@@ -147,12 +147,8 @@ export class Channel<Sent, Received> {
 
   async #receive(letter: Letter<Received> | undefined | null): Promise<void> {
     const key = letter?.key;
-    if (
-      letter === undefined ||
-      letter === null ||
-      key === undefined ||
-      key !== (this.#key ??= key)
-    ) {
+    this.#key ??= key;
+    if (letter === undefined || letter === null || key === undefined || key !== this.#key) {
       this.#options.onStrange?.();
       return;
     }

@@ -309,7 +309,7 @@ export function parseOrder(line: string): Order | string {
   if (typeof order !== 'string' || !Object.hasOwn(orders, order)) return 'not an order';
   const name = order as OrderName;
   const params = Object.entries(rowOf(name).params);
-  const wrong = params.find(([param, { accepts }]) => !accepts(fields[param]));
+  const wrong = params.find(([param, rule]) => !rule.accepts(fields[param]));
   if (wrong !== undefined) return wrong[1].refusal;
   return { order: name, ...Object.fromEntries(params.map(([param]) => [param, fields[param]])) };
 }

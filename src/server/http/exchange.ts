@@ -40,7 +40,8 @@ export interface ExchangeContext {
   /** Undefined: no proxy is trusted. */
   readonly peers: Peers | undefined;
   readonly bodyDeadlines: BodyDeadlines;
-  readonly eventStreams: EventStreamOptions;
+  /** Bounds what clients have not read. */
+  readonly outflow: EventStreamOptions;
   readonly turns: ReplyTurns;
 }
 
@@ -174,7 +175,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
     this.#closes = head.closes;
     if (this.span !== undefined) scope.trace = this.span.calls;
     if (this.handler.takesEvents ?? head.acceptsEvents) {
-      this.#events = new EventStream(this.#context.eventStreams, scope);
+      this.#events = new EventStream(this.#context.outflow, scope);
       scope.streams = this.#events;
     }
     return scope;

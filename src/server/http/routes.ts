@@ -98,7 +98,7 @@ export class Routes {
       checks: new Checks(options),
       peers: createPeers(options),
       bodyDeadlines: new BodyDeadlines(),
-      eventStreams: { streamPingMs, bodyTimeoutMs, replyMemory },
+      outflow: { streamPingMs, bodyTimeoutMs, replyMemory },
       turns,
     };
     this.head = new RequestHead(options);

@@ -1,19 +1,16 @@
-import { clockMs } from '../../../core/base/clock.ts';
-import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import {
-  type StreamCall,
-  type StreamFlow,
-  type StreamHost,
-  type StreamSink,
-  streamWindow,
+import type {
+  StreamCall,
+  StreamFlow,
+  StreamHost,
+  StreamSink,
 } from '../../../core/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../../core/dispatch/streams/readers.ts';
 import { subscriptionNames } from '../../../core/procedures/stream.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import { type Outcome, type Reply, replyText } from '../../../core/protocol/reply.ts';
-import { transferTimeoutMs } from '../edge/answer.ts';
 import { eventStreamType } from '../edge/request-head.ts';
+import { Outflow, type OutflowLimits } from '../outflow.ts';
 
 /**
  * The text of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). An event is one line
@@ -81,12 +78,9 @@ export interface EventOutlet {
 }
 
 /** What the event streams of one server share. */
-export interface EventStreamOptions {
+export interface EventStreamOptions extends OutflowLimits {
   /** A stream that was silent for so long writes a comment; 0: it does not. */
   readonly streamPingMs: number;
-  /** How long a client may read nothing, beyond the time that the waiting bytes allow. */
-  readonly bodyTimeoutMs: number;
-  readonly replyMemory: ReplyMemory;
 }
 
 /**
@@ -103,8 +97,9 @@ const longValue = 64 * 1024;
  * events"). A value gives its credit back when the system has taken its bytes. So for a client that does not read, the
  * server holds a window of values beside what the system holds, and the generator stands still.
  */
-export class EventStream implements StreamHost, StreamSink, WaitingReply {
-  readonly #options: EventStreamOptions;
+export class EventStream implements StreamHost, StreamSink {
+  readonly #streamPingMs: number;
+  readonly #outflow: Outflow;
   /** How values and the end are written; set by `accept`, unless somebody else has set it before. */
   format: EventFormat | undefined;
   #window: ValueWindow | undefined;
@@ -119,22 +114,13 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   #ended: Outcome | undefined;
   #isEndWritten = false;
   #isFlushing = false;
-  /** The system has not taken what was written. */
-  #isBlocked = false;
   #isOver = false;
   #ping: NodeJS.Timeout | undefined;
-  #deadline: NodeJS.Timeout | undefined;
-  readonly #since = clockMs();
-  /** See {@link WaitingReply}. */
-  readonly scope: RequestScope;
-  #taken = 0;
-  /** Of the texts that wait for the client: see {@link WaitingReply}. */
-  bytes = 0;
 
   /** @param scope of its request */
   constructor(options: EventStreamOptions, scope: RequestScope) {
-    this.#options = options;
-    this.scope = scope;
+    this.#streamPingMs = options.streamPingMs;
+    this.#outflow = new Outflow(options, { scope, cut: () => this.#outlet?.cut() });
   }
 
   /** Whether the request is answered by events: its stream has opened. */
@@ -173,7 +159,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   value(text: string): void {
     if (this.#isOver) return;
     this.#values.push(text);
-    if (this.#isBlocked) this.#count(this.bytes + Buffer.byteLength(text));
+    if (this.#isBlocked) this.#outflow.set(this.#outflow.bytes + Buffer.byteLength(text));
     else this.#flushSoon();
   }
 
@@ -185,9 +171,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   /** The system has taken what was written. */
   drained(): void {
     if (this.#isOver || !this.#isBlocked) return;
-    this.#isBlocked = false;
-    clearTimeout(this.#deadline);
-    this.#count(0);
+    this.#outflow.set(0);
     if (this.#isEndWritten) {
       this.leave();
       this.#outlet?.end();
@@ -203,17 +187,12 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   leave(): void {
     this.#isOver = true;
     clearTimeout(this.#ping);
-    clearTimeout(this.#deadline);
-    this.#count(0);
+    this.#outflow.set(0);
   }
 
-  /** See {@link WaitingReply}. Counts a window as taken from the start: a stream that has just begun must not be the slowest one. */
-  get pace(): number {
-    return (streamWindow.characters + this.#taken) / (clockMs() - this.#since + 1);
-  }
-
-  cut(): void {
-    if (!this.#isOver) this.#outlet?.cut();
+  /** Whether the system has not taken what was written. */
+  get #isBlocked(): boolean {
+    return this.#outflow.bytes > 0;
   }
 
   /** Writes at the end of the turn: a generator, or a message of a worker, gives several values in one. */
@@ -253,11 +232,10 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   }
 
   #write(texts: readonly string[]): void {
-    const { streamPingMs, bodyTimeoutMs } = this.#options;
     const head = this.#head;
     this.#head = undefined;
     if (head === undefined) this.#ping?.refresh();
-    else this.#setPing(streamPingMs);
+    else this.#setPing(this.#streamPingMs);
     if (this.#outlet?.write(texts, this.#isEndWritten, head) !== false) {
       if (this.#isEndWritten) {
         this.leave();
@@ -267,21 +245,16 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
       }
       return;
     }
-    this.#isBlocked = true;
     let bytes = 0;
     for (const text of texts) bytes += Buffer.byteLength(text);
-    this.#deadline = setTimeout(() => this.cut(), transferTimeoutMs(bytes, bodyTimeoutMs));
-    this.#count(bytes);
+    this.#outflow.set(bytes);
   }
 
   /** The system has all that was written: the stream may go on. */
   #onTaken(): void {
     const written = this.#written;
     this.#written = [];
-    for (const length of written) {
-      this.#taken += length;
-      this.#window?.taken(length);
-    }
+    for (const length of written) this.#window?.taken(length);
   }
 
   #setPing(ms: number): void {
@@ -291,13 +264,5 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
 
   #onSilence(): void {
     if (!this.#isOver && !this.#isBlocked) this.#write([keepAliveComment]);
-  }
-
-  /** Sets how many bytes wait for the client. */
-  #count(bytes: number): void {
-    const { replyMemory } = this.#options;
-    if (this.bytes > 0) replyMemory.delete(this);
-    this.bytes = bytes;
-    if (bytes > 0) replyMemory.add(this);
   }
 }

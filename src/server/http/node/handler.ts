@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
-import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
-import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
+import type { Answer, ReplyLines } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
 import { type RequestLine, readsBody } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import type { Exchange, ExchangeContext, Responder } from '../exchange.ts';
+import { Outflow } from '../outflow.ts';
 import { Routes } from '../routes.ts';
 import type { IdleConnection, IdleConnections } from './idle-connections.ts';
 import {
@@ -205,7 +205,7 @@ function connectionOf(
 
 const headBytes = 256;
 
-class NodeResponse implements Responder, EventOutlet, WaitingReply {
+class NodeResponse implements Responder, EventOutlet {
   readonly #context: ExchangeContext;
   readonly #connection: NodeConnection;
   readonly #mount: Mount;
@@ -216,11 +216,10 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
   #read: string | Uint8Array | null | undefined;
   #isAnswered = false;
   #isOver = false;
-  /** Bytes of the answer that exist for this client alone. See {@link WaitingReply}. */
-  bytes = 0;
+  /** The answer, if the system has not taken it at once. */
+  #outflow: Outflow | undefined;
   /** Bytes of the answer and its head that count as unread. */
   #unread = 0;
-  #writeTimer: NodeJS.Timeout | undefined;
   #onWritten: (() => void) | undefined;
 
   constructor(context: ExchangeContext, connection: NodeConnection, mount: Mount) {
@@ -240,11 +239,6 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
 
   get connectedFrom(): string | undefined {
     return this.#mount.req.socket.remoteAddress;
-  }
-
-  /** Nobody knows how much of a reply the client has taken. Of two waiting replies, the older counts as the slower. */
-  get pace(): number {
-    return 0;
   }
 
   cut(): void {
@@ -327,8 +321,7 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
   /** The answer is complete, or the connection becomes a WebSocket. */
   finish(): void {
     this.#isOver = true;
-    clearTimeout(this.#writeTimer);
-    this.#context.service.replyMemory.delete(this);
+    this.#outflow?.set(0);
     this.#connection.delete(this, this.#unread);
     this.#context.inFlight.leave();
   }
@@ -352,16 +345,13 @@ class NodeResponse implements Responder, EventOutlet, WaitingReply {
     this.#res.writeHead(status, lines);
     if (body === undefined || this.#mount.req.method === 'HEAD') this.#res.end();
     else this.#res.end(body);
-    // Mostly the system has taken all of it. A Set through which every reply passed would keep many alive until the next full
-    // garbage collection: its outgrown tables lead to its newer ones.
-    if (bytes > 0 && !isShared && this.#res.writableLength > 0) {
-      this.bytes = bytes;
-      this.#context.service.replyMemory.add(this);
-    }
-    if (bytes > largeBody) {
-      // Without this deadline, a client that does not read would keep the whole reply in memory.
-      const deadlineMs = transferTimeoutMs(bytes, this.#context.options.bodyTimeoutMs);
-      this.#writeTimer = setTimeout(() => this.cut(), deadlineMs);
+    // Mostly the system has taken all of it. Nobody knows how much of the rest the client takes.
+    if (bytes > 0 && this.#res.writableLength > 0) {
+      const { scope } = this;
+      const cut = () => this.cut();
+      const mayWait = bytes <= largeBody;
+      this.#outflow = new Outflow(this.#context.outflow, { scope, cut, isShared, mayWait });
+      this.#outflow.set(bytes);
     }
   }
 }

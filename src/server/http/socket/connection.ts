@@ -2,7 +2,6 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { maxCallsPerConnection, type Overload } from '../../../core/base/overloads.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { overloadedOutcome, overloadedReply, unrunOutcome } from '../../../core/dispatch/call.ts';
-import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type {
   StreamCall,
@@ -17,9 +16,9 @@ import {
   type Reply,
   type ReplySink,
 } from '../../../core/protocol/reply.ts';
-import { transferTimeoutMs } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { beginMessage, clientGone } from '../edge/span.ts';
+import { Outflow } from '../outflow.ts';
 import {
   type SocketContext,
   type SocketFacts,
@@ -106,7 +105,8 @@ export class SocketConnection implements Subscriber {
   /** What is sent in one turn of the event loop is written together; undefined: nothing waits. */
   #queue: (string | Uint8Array)[] | undefined;
   #queued = 0;
-  #backlog: Backlog | undefined;
+  /** What the client has not read; undefined: it has always read all at once. */
+  #outflow: Outflow | undefined;
   #isDraining = false;
   /** The close frame is sent; the client's own may still come. */
   #isEnding = false;
@@ -190,7 +190,7 @@ export class SocketConnection implements Subscriber {
   }
 
   get hasRoom(): boolean {
-    return this.#backlog === undefined || this.#backlog.bytes <= highWater;
+    return this.#unread <= highWater;
   }
 
   /** Sends one message: at once, or together with others of this turn. */
@@ -244,46 +244,38 @@ export class SocketConnection implements Subscriber {
 
   /** The system has taken something of what the client had not read. */
   onTaken(): void {
-    if (this.#backlog !== undefined) this.onDrain();
+    if (this.#unread > 0) this.onDrain();
   }
 
   /** Looks at how much the client has not read of what was sent to it. */
   onDrain(): void {
     if (this.#isOver) return;
     const bytes = this.#wire.unsent;
-    const { service, inFlight, options } = this.#context;
-    const { replyMemory } = service;
-    const before = this.#backlog;
-    if (before !== undefined) replyMemory.delete(before);
-    if (bytes === 0) {
-      if (before === undefined) return;
-      this.#backlog = undefined;
-      inFlight.leave();
-      this.#subscriptions?.resume();
-      this.#endWhenDrained();
-      return;
-    }
+    const { inFlight, options } = this.#context;
+    const before = this.#unread;
+    if (bytes === 0 && before === 0) return;
     // A drain waits until the client has its answers.
-    if (before === undefined) inFlight.enter();
-    before?.update(bytes);
-    const backlog = before ?? new Backlog(this.#scope(), this.#wire, bytes);
-    this.#backlog = backlog;
+    if (before === 0) inFlight.enter();
+    this.#outflow ??= this.#createOutflow();
+    this.#outflow.set(bytes);
     if (bytes > options.maxReplyBytes) {
       this.#wire.cut();
       return;
     }
-    replyMemory.add(backlog);
     if (this.hasRoom) this.#subscriptions?.resume();
+    if (bytes > 0) return;
+    inFlight.leave();
+    this.#endWhenDrained();
   }
 
   onGone(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#queue = undefined;
-    const { sockets, inFlight, service } = this.#context;
+    const { sockets, inFlight } = this.#context;
     sockets.delete(this);
-    if (this.#backlog !== undefined) {
-      service.replyMemory.delete(this.#backlog);
+    if (this.#unread > 0) {
+      this.#outflow?.set(0);
       inFlight.leave();
     }
     this.#subscriptions?.cancel();
@@ -306,12 +298,21 @@ export class SocketConnection implements Subscriber {
 
   /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. See Sockets. */
   look(now: number, stalledMs: number, longestMs: number): number | undefined {
-    if (this.#backlog === undefined) return this.#clocks.look(now, stalledMs, longestMs);
+    if (this.#unread === 0) return this.#clocks.look(now, stalledMs, longestMs);
     // The client can't see a ping before it has read what was sent before it.
-    const dueAt = this.#backlog.dueAt(this.#context.options.bodyTimeoutMs, this.#streams > 0);
-    if (now >= dueAt) this.#wire.cut();
     this.#clocks.restart(now);
     return undefined;
+  }
+
+  /** Bytes that were sent and that the client has not read. */
+  get #unread(): number {
+    return this.#outflow?.bytes ?? 0;
+  }
+
+  #createOutflow(): Outflow {
+    const cut = () => this.#wire.cut();
+    const isPaused = () => this.#streams > 0;
+    return new Outflow(this.#context.outflow, { scope: this.#scope(), cut, isPaused });
   }
 
   get #streams(): number {
@@ -341,7 +342,7 @@ export class SocketConnection implements Subscriber {
     if (!this.#isDraining || this.#isEnding) return;
     if ((this.#open?.size ?? 0) > 0 || this.#streams > 0) return;
     this.flush();
-    if (this.#backlog !== undefined || this.#isOver) return;
+    if (this.#unread > 0 || this.#isOver) return;
     this.#isEnding = true;
     this.#wire.end(serviceRestart);
   }
@@ -430,49 +431,5 @@ class ConnectionClocks {
     if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
     else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;
     return this.#withinSince;
-  }
-}
-
-/** The bytes that one client has not read. As long as there are any, they count in the memory for replies. */
-class Backlog implements WaitingReply {
-  bytes: number;
-  readonly scope: RequestScope;
-  readonly #since = clockMs();
-  /** Bytes that the backlog has held since it began, those included that the client has read by now. */
-  #total: number;
-  /** When the client has read last. */
-  #movedAt = this.#since;
-  readonly #wire: SocketWire;
-
-  constructor(scope: RequestScope, wire: SocketWire, bytes: number) {
-    this.scope = scope;
-    this.#wire = wire;
-    this.bytes = bytes;
-    this.#total = bytes;
-  }
-
-  /** Sets how many bytes are left. The memory for replies must not hold it meanwhile. */
-  update(bytes: number): void {
-    if (bytes < this.bytes) this.#movedAt = clockMs();
-    else this.#total += bytes - this.bytes;
-    this.bytes = bytes;
-  }
-
-  /**
-   * When the client is too slow, by `clockMs`: as with a large reply over HTTP. Streams pause where their client is slow,
-   * so it may be as slow as it likes, as long as it reads at all.
-   */
-  dueAt(bodyTimeoutMs: number, isStreaming: boolean): number {
-    return isStreaming
-      ? this.#movedAt + bodyTimeoutMs
-      : this.#since + transferTimeoutMs(this.#total, bodyTimeoutMs);
-  }
-
-  get pace(): number {
-    return (this.#total - this.bytes) / (clockMs() - this.#since + 1);
-  }
-
-  cut(): void {
-    this.#wire.cut();
   }
 }

@@ -6,6 +6,7 @@ import { transferTimeoutMs } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { SocketTrace } from '../edge/span.ts';
 import type { InFlight } from '../exchange.ts';
+import type { OutflowLimits } from '../outflow.ts';
 
 /** One WebSocket, as the server underneath speaks it. Shared logic sees no more of it than this. */
 export interface SocketWire {
@@ -49,6 +50,7 @@ export interface SocketContext {
   readonly service: Service;
   readonly options: HttpOptions;
   readonly inFlight: InFlight;
+  readonly outflow: OutflowLimits;
   readonly sockets: Sockets;
 }
 

@@ -26,8 +26,9 @@ export class Upgrades {
    *   calls: a session may hang on any header, so none can be withheld.
    */
   constructor(routes: Routes, takesForeign: boolean) {
-    const { service, options, inFlight } = routes.context;
-    this.context = { service, options, inFlight, sockets: new Sockets(service, options) };
+    const { service, options, inFlight, outflow } = routes.context;
+    const sockets = new Sockets(service, options);
+    this.context = { service, options, inFlight, outflow, sockets };
     this.#routes = routes;
     this.#takesForeign = takesForeign;
     const { corsOrigin } = options;

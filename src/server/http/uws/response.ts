@@ -1,9 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { clockMs } from '../../../core/base/clock.ts';
-import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import { type Answer, type ReplyLines, transferTimeoutMs } from '../edge/answer.ts';
+import type { Answer, ReplyLines } from '../edge/answer.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
   type EventOutlet,
@@ -11,6 +9,7 @@ import {
   keepAliveComment,
 } from '../event-stream/event-stream.ts';
 import type { Exchange, ExchangeContext, InFlight, Responder } from '../exchange.ts';
+import { Outflow, type OutflowLimits } from '../outflow.ts';
 import { nativeText } from './load.ts';
 
 /**
@@ -38,17 +37,15 @@ type Offering = Pick<UnsentReply, 'offer'>;
 /** What the responses of one server share: among them those that their clients have not taken whole. */
 export class UwsReplies {
   readonly inFlight: InFlight;
-  readonly memory: ReplyMemory;
-  readonly bodyTimeoutMs: number;
+  readonly outflow: OutflowLimits;
   readonly #waiting = new Set<Offering>();
   #offering: NodeJS.Timeout | undefined;
   /** Replies without a body that have ended in this turn of the event loop. */
   #bodiless = 0;
 
-  constructor({ inFlight, service, options }: ExchangeContext) {
+  constructor({ inFlight, outflow }: ExchangeContext) {
     this.inFlight = inFlight;
-    this.memory = service.replyMemory;
-    this.bodyTimeoutMs = options.bodyTimeoutMs;
+    this.outflow = outflow;
   }
 
   add(reply: Offering): void {
@@ -264,17 +261,13 @@ export class UwsResponse implements Responder {
 
 /**
  * The rest of a reply that the system did not take at once. The bytes stay here, where a drain waits for them, and
- * are written as the client reads. A client that does not read is cut at the deadline.
+ * are written as the client reads.
  */
-class UnsentReply implements WaitingReply {
-  readonly bytes: number;
-  readonly scope: RequestScope | undefined;
+class UnsentReply {
   readonly #response: UwsResponse;
   readonly #res: HttpResponse;
   readonly #rest: Uint8Array;
-  readonly #since = clockMs();
-  readonly #deadline: NodeJS.Timeout;
-  #taken: number;
+  readonly #outflow: Outflow;
   #isOver = false;
 
   /**
@@ -282,26 +275,18 @@ class UnsentReply implements WaitingReply {
    * @param isShared whether the bytes exist once, however many clients wait for them
    */
   constructor(response: UwsResponse, body: Uint8Array, isShared: boolean) {
-    const { res, replies } = response;
-    this.scope = response.scope;
-    this.bytes = body.byteLength;
+    const { res, replies, scope } = response;
     this.#response = response;
     this.#res = res;
     this.#rest = body;
-    this.#taken = res.getWriteOffset();
-    const deadlineMs = transferTimeoutMs(body.byteLength, replies.bodyTimeoutMs);
-    this.#deadline = setTimeout(() => this.cut(), deadlineMs);
+    this.#outflow = new Outflow(replies.outflow, { scope, isShared, cut: () => this.#res.close() });
+    this.#outflow.set(body.byteLength);
     res.onWritable((offset) => {
       const written = this.#write(offset);
       if (this.#isOver) response.closer?.close();
       return written;
     });
     replies.add(this);
-    if (!isShared) replies.memory.add(this);
-  }
-
-  get pace(): number {
-    return this.#taken / (clockMs() - this.#since + 1);
   }
 
   /** Writes as much as there is room for, whether the system has reported room or not. */
@@ -312,22 +297,17 @@ class UnsentReply implements WaitingReply {
     if (this.#isOver) this.#response.closer?.close();
   }
 
-  cut(): void {
-    if (!this.#isOver) this.#res.close();
-  }
-
-  /** Gives the reply up: the connection has gone. */
+  /** The connection has gone, or has taken all. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    clearTimeout(this.#deadline);
+    this.#outflow.set(0);
     this.#response.replies.delete(this);
-    this.#response.replies.memory.delete(this);
   }
 
   #write(offset: number): boolean {
     if (this.#isOver) return true;
-    this.#taken = offset;
+    this.#outflow.taken = offset;
     const [written, isWhole] = this.#res.tryEnd(this.#rest.subarray(offset), this.#rest.byteLength);
     if (isWhole) {
       this.leave();

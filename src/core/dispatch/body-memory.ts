@@ -307,6 +307,8 @@ export class RequestBody implements Holder<RequestScope> {
 
   /** Takes a chunk in. After a refusal no more may come. */
   add(chunk: Uint8Array): ChunkRefusal | undefined {
+    // Not kept as the whole body: the chunk is lent, and a view of it can't be read later, even if it is empty.
+    if (chunk.byteLength === 0) return undefined;
     const length = this.length + chunk.byteLength;
     if (length > this.#most) return 'too-large';
     if (this.#bytes === undefined && chunk.byteLength === this.#room) {

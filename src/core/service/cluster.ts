@@ -149,7 +149,9 @@ export class Cluster {
     return this.#remote?.connection.reconnects ?? 0;
   }
 
-  stats(): RemoteStats {
+  /** undefined: this is no gateway. */
+  stats(): RemoteStats | undefined {
+    if (!this.isGateway) return undefined;
     const sum = (of: (service: RemoteService) => number): number =>
       this.#services.reduce((total, service) => total + of(service), 0);
     return {
@@ -175,6 +177,7 @@ export class Cluster {
 
   /** The procedures of this process, and those that only members serve: the same router until either changes. */
   mergedWith(local: AnyRouter): AnyRouter {
+    if (this.#procedures.size === 0) return local;
     const version = versionOf(local);
     if (this.#merged?.local !== local || this.#merged.version !== version) {
       const own = tableOf(local);

@@ -171,8 +171,7 @@ export class Deployment implements Routing, Replicas {
 
   /** The procedures that are served: those of this deployment, and in a gateway those that members serve. */
   get served(): AnyRouter {
-    const { cluster } = this.#context;
-    return cluster?.isGateway === true ? cluster.mergedWith(this.router) : this.router;
+    return this.#context.cluster?.mergedWith(this.router) ?? this.router;
   }
 
   get table(): ReadonlyMap<string, Procedure> {

@@ -18,8 +18,6 @@ import type {
   Service,
   ServiceState,
 } from '../dispatch/service.ts';
-import { oneCaller, Share } from '../dispatch/share.ts';
-import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Log } from '../observe/log.ts';
 import {
   type BroadcastOptions,
@@ -273,7 +271,7 @@ export class Dispatcher implements Service {
       groups,
       bodies: bodies.stats(),
       replies: replies.stats(),
-      remote: this.cluster?.isGateway === true ? this.cluster.stats() : undefined,
+      remote: this.cluster?.stats(),
       placement,
       blocked: blockers.figures,
     };
@@ -444,14 +442,12 @@ export class Dispatcher implements Service {
   async #close(graceMs: number): Promise<void> {
     const until = clockMs() + graceMs;
     const deployments = this.#deployments;
-    const { config, deadlines, observation, bodies, watch, blockers } = this.#context;
+    const { deadlines, observation, bodies, watch, blockers } = this.#context;
     const loaded = deployments.current;
     this.#isDraining = true;
     if (loaded !== undefined) {
       await Promise.all([deployments.idle(graceMs), deployments.endStreams(graceMs)]);
-      const share = new Share<RequestScope>(config.maxStreams, oneCaller);
-      const streams = new OpenStreams(config, deadlines, share, observation);
-      this.#ended = closedRouting(loaded.table, streams, observation);
+      this.#ended = closedRouting(loaded.table, loaded.streams, observation);
     }
     const ended = deployments.close(Math.max(0, until - clockMs()));
     deadlines.close();

@@ -185,7 +185,7 @@ export class Metrics {
   #gaugesNow(connections: ConnectionFigures | undefined): Gauges {
     const { bodies, replies, orphans, cluster } = this.#context;
     const here = this.#deployments.all.flatMap(({ executors }) => executors);
-    const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
+    const remote = cluster?.stats();
     return {
       requestsInFlight: this.#deployments.inFlight,
       openStreams: this.#openStreams().length,

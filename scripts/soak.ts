@@ -9,7 +9,6 @@ import { compiledTree } from '../test/compiled.ts';
 import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
-import { runNatsSoak } from '../test/nats/soak/soak.ts';
 import { CompiledCli } from '../test/supervisor/processes/cli.ts';
 import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
 import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
@@ -27,14 +26,12 @@ FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.
 
 Instead of all that:
 
-  --nats           each fault of a cluster over NATS in its turn
   --drain          SIGTERMs and rolling replacements under load, and kills of a server's only process`;
 
 const values = readArguments(usage, {
   calls: { type: 'string', default: '200000' },
   minutes: { type: 'string', default: '0' },
   clock: { type: 'boolean', default: true },
-  nats: { type: 'boolean', default: false },
   drain: { type: 'boolean', default: false },
 });
 
@@ -123,7 +120,6 @@ async function soakDrain(): Promise<readonly string[]> {
   }
 }
 
-if (values.nats) process.exit(await runNatsSoak());
 const violations = await (values.drain ? soakDrain() : soakCalls()).catch((error: unknown) =>
   fail(messageOf(error)),
 );

@@ -14,7 +14,7 @@ function sources(): { name: string; text: string }[] {
 }
 
 /** This file, and those whose purpose are fresh seeds: no part of `npm test`. */
-const fresh = ['seed.test.ts', 'fresh-properties.long.test.ts', 'hostile/fresh-seeds.long.test.ts'];
+const fresh = ['seed.test.ts', 'fresh-properties.long.test.ts', 'hostile/fuzz.long.test.ts'];
 
 /** Each property that is run, from its line to the end of its statement. */
 const properties = /^( *)(?:\S.*)?\bfc\.(?:assert|check|sample)\((?:.*\);$|[\s\S]*?^\1\S.*;$)/gm;

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { until } from '../turns.ts';
 import { call } from './apps.ts';
@@ -14,37 +13,14 @@ export interface Ended {
   readonly answered: string | undefined;
   /** The process that ran it. */
   readonly by: number | undefined;
-  /** When it was sent and when it had ended, milliseconds of this process. */
-  readonly from: number;
-  readonly at: number;
-}
-
-export interface Counts {
-  readonly calls: number;
-  readonly results: number;
-  /** By code and reason: `-32002 member`. */
-  readonly errors: ReadonlyMap<string, number>;
-  /** Without an answer, with one that may not be, or with a result and without a run. */
-  readonly lost: number;
-  /** Run more often than their answer says. */
-  readonly doubled: number;
-  /** With the result of another call. */
-  readonly crossed: number;
-  /** Of those with a result, milliseconds. */
-  readonly slowestMs: number;
-  /** What may not be, each in a line. */
-  readonly violations: readonly string[];
 }
 
 /** Codes of calls that have not run: refused, unknown, cancelled. */
 const neverRan: readonly (number | undefined)[] = [-32000, -32601, -32003];
 
-/** Of a call whose connection ended, or whose answer is none. */
-export const noAnswer = 'no answer';
-
 /** `-32000`, `-32002 member`. */
 function errorOf({ code, reason }: Ended): string {
-  if (code === undefined) return noAnswer;
+  if (code === undefined) return 'no answer';
   return code === -32002 ? `${code} ${reason}` : `${code}`;
 }
 
@@ -53,44 +29,33 @@ function errorOf({ code, reason }: Ended): string {
  *
  * @param journal lines `ran <key>` of the processes that run calls
  * @param allowed errors that callers may see: `-32000`, `-32002 member`
+ * @returns what may not be, each in a line
  */
-export function countsOf(
+export function violationsOf(
   ended: readonly Ended[],
   journal: readonly string[],
   allowed: readonly string[],
-): Counts {
+): readonly string[] {
   const runs = new Map<string, number>();
   for (const line of journal) runs.set(line, (runs.get(line) ?? 0) + 1);
-  const errors = new Map<string, number>();
-  const violations: string[] = [];
-  let [results, lost, doubled, crossed, slowestMs] = [0, 0, 0, 0, 0];
-  for (const one of ended) {
+  return ended.flatMap((one) => {
     const { key, code } = one;
     const ran = runs.get(`ran ${key}`) ?? 0;
     const error = errorOf(one);
-    if (code === 0) {
-      results++;
-      slowestMs = Math.max(slowestMs, one.at - one.from);
-    } else errors.set(error, (errors.get(error) ?? 0) + 1);
     const isLost = code === 0 ? ran === 0 : !allowed.includes(error);
     const isDoubled = ran > (neverRan.includes(code) ? 0 : 1);
     const isCrossed = code === 0 && one.answered !== key;
-    lost += Number(isLost);
-    doubled += Number(isDoubled);
-    crossed += Number(isCrossed);
-    if (isLost || isDoubled || isCrossed) {
-      const what = code === 0 ? `the result of ${one.answered}` : `${error} ${one.reason ?? ''}`;
-      violations.push(`${one.method} ${key}: ${what}, ran ${ran} times`);
-    }
-  }
-  return { calls: ended.length, results, errors, lost, doubled, crossed, slowestMs, violations };
+    if (!isLost && !isDoubled && !isCrossed) return [];
+    const what = code === 0 ? `the result of ${one.answered}` : `${error} ${one.reason ?? ''}`;
+    return [`${one.method} ${key}: ${what}, ran ${ran} times`];
+  });
 }
 
 /** Milliseconds that a call of the load takes: so some are with members at any time. */
 const callMs = 20;
 
 /** Calls of one crowd of callers that are under way at any time. */
-export const lanes = 16;
+const lanes = 16;
 
 interface RunResult {
   readonly key: string;
@@ -109,25 +74,6 @@ export class Callers {
   constructor(url: string, nextKey: () => string) {
     this.#url = url;
     this.#nextKey = nextKey;
-  }
-
-  /** Calls at a steady pace, however long answers take, until `stop`. */
-  startPaced(perSecond: number, method = 'run'): void {
-    const all = async (): Promise<void> => {
-      const began = performance.now();
-      const open = new Set<Promise<void>>();
-      for (let sent = 0; !this.#isOver; ) {
-        const due = ((performance.now() - began) * perSecond) / 1000;
-        for (; sent < due; sent++) {
-          const one = this.#call(method);
-          open.add(one);
-          void one.then(() => open.delete(one));
-        }
-        await pause(1000 / perSecond);
-      }
-      await Promise.all(open);
-    };
-    this.#load = Promise.all([this.#load, all()]);
   }
 
   /** Calls one after another in each lane, until `stop`. */
@@ -157,9 +103,8 @@ export class Callers {
 
   async #call(method: string): Promise<void> {
     const key = this.#nextKey();
-    const from = performance.now();
     const seen = await ask(this.#url, method, key);
-    this.ended.push({ key, method, from, at: performance.now(), ...seen });
+    this.ended.push({ key, method, ...seen });
     // A refusal comes at once: who asks again at once asks for nothing else.
     if (seen.code !== 0) await pause(callMs);
   }

@@ -2,20 +2,17 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import type { MemberLimits } from '../../src/extras/nats/liveness.ts';
 import { fixture, type Running, startCli, urlOf } from '../cli/process.ts';
 import { until } from '../turns.ts';
 import { gateway, type Lifetime, type Served, withLimits } from './apps.ts';
-import { Callers, type Counts, countsOf, type Ended } from './callers.ts';
+import { Callers, type Ended, violationsOf } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 
 /** A member as a process of its own. */
 export interface MemberProcess {
   readonly running: Running;
   readonly pid: number;
-  /** When it said that it serves, milliseconds of this process. */
-  readonly readyAt: number;
 }
 
 /** A NATS, members in processes of their own that write a journal of what they run, a gateway, and callers. */
@@ -72,9 +69,8 @@ export class FaultWorld {
       await running.exit;
     });
     await running.seen('stderr', /"event":"serving"/);
-    const readyAt = performance.now();
     await until(() => this.members >= Math.min(wanted, this.#members));
-    return { running, pid: running.child.pid ?? assert.fail('it does not run'), readyAt };
+    return { running, pid: running.child.pid ?? assert.fail('it does not run') };
   }
 
   /** A gateway as a process of its own. Resolves when it has found a member. */
@@ -111,13 +107,8 @@ export class FaultWorld {
     return readFileSync(this.#journal, 'utf8').split('\n').filter(Boolean);
   }
 
-  /** @param allowed errors that callers may see */
-  counts(...allowed: readonly string[]): Counts {
-    return countsOf(this.ended, this.journal(), allowed);
-  }
-
   /** Nothing ran more often than its answer says, what has a result ran, and only these errors came. */
   check(...allowed: readonly string[]): void {
-    assert.deepEqual(this.counts(...allowed).violations, []);
+    assert.deepEqual(violationsOf(this.ended, this.journal(), allowed), []);
   }
 }

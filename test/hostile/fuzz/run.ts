@@ -1,8 +1,4 @@
 import fc from 'fast-check';
-import { seed as fixed } from '../../seed.ts';
-
-/** The choices of the fuzz tests come from it. FUZZ_SEED takes another than the fixed one. */
-export const seed = Number(process.env.FUZZ_SEED ?? fixed);
 
 export interface FuzzParameters {
   readonly seed: number;

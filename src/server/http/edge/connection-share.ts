@@ -8,14 +8,11 @@ export const byAddress: Callers<string | undefined> = { keyOf: addressKey, weigh
 
 /** How old a count of the connections may be before it is taken again, milliseconds. */
 const freshMs = 1000;
-/** The same if somebody is to be refused because of it, and connections have closed since. */
-const refusalMs = 100;
 
 /**
  * Divides the connections among addresses for a server that is told the address of a connection when it opens, but not when it
  * closes. As soon as half of the connections are taken, it reads from the system who has how many. That takes about 1 ms for 1000
- * connections, at most once a second, or ten times while connections are refused. On systems that do not say it, everybody
- * gets what there is.
+ * connections, at most once a second while they are scarce. On systems that do not say it, everybody gets what there is.
  */
 export class CountedConnections {
   readonly #limit: number;
@@ -43,19 +40,15 @@ export class CountedConnections {
       return undefined;
     }
     const address = addressOf();
-    const denial = this.#deny(address, open, freshMs);
-    // Nobody knows whose connections have closed since the count: they make room for whoever asks first, until the next one.
-    const hasClosed = (this.#share?.used ?? 0) > open + 0.5;
-    if (denial === undefined || !hasClosed) return denial;
-    return clockMs() - this.#readAt < refusalMs ? undefined : this.#deny(address, open, refusalMs);
-  }
-
-  #deny(address: string | undefined, open: number, ageMs: number): Denial | undefined {
-    if (clockMs() - this.#readAt >= ageMs) this.#count(address, open);
+    if (clockMs() - this.#readAt >= freshMs) this.#count(address, open);
     const share = this.#share;
     const denial = share?.denial(address);
-    if (denial === undefined) share?.take({ scope: address, amount: 1 });
-    return denial;
+    if (share === undefined || denial === undefined) {
+      share?.take({ scope: address, amount: 1 });
+      return undefined;
+    }
+    // Nobody knows whose connections have closed since the count: they make room for whoever asks first, until the next one.
+    return share.used > open + 0.5 ? undefined : denial;
   }
 
   #count(address: string | undefined, open: number): void {

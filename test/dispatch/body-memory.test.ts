@@ -61,6 +61,14 @@ describe('the memory for bodies', () => {
     assert.equal(memory.stats().kept, 0);
   });
 
+  test('has few sizes of buffers: the largest body, and powers of two, for longer copies too', () => {
+    const memory = new BodyMemory(40 * mb, 10 * mb);
+    const sizes = [mb + 1, 9 * mb, 11 * mb, 15 * mb].map((length) => {
+      return memory.copy(new Uint8Array(length)).bytes.buffer.byteLength;
+    });
+    assert.deepEqual(sizes, [2 * mb, 10 * mb, 16 * mb, 16 * mb]);
+  });
+
   test('drops kept buffers for what needs their room, and the idle ones with time', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     let now = 0;

@@ -155,9 +155,10 @@ export class BodyMemory {
     });
   }
 
-  /** A power of two, but not above the largest body, which must fit into every budget. */
+  /** A power of two, but for a body not above the largest body, which must fit into every budget. A copy may be larger. */
   #sizeFor(length: number): number {
-    return Math.max(length, Math.min(powerOfTwo(length), this.#largest));
+    const size = powerOfTwo(length);
+    return length <= this.#largest ? Math.min(size, this.#largest) : size;
   }
 
   /** The buffer used last: its pages are the warmest, and the others can grow old. */

@@ -21,7 +21,6 @@ import {
   endlessType,
   type IntersectionNode,
   type Member,
-  type Notes,
   type ObjectNode,
   type SchemaNode,
   someWithin,
@@ -120,17 +119,17 @@ export class Comparison {
     if (isOpaque(a) || isOpaque(b))
       return [unknown('', 'a type in it leads only to itself, or has a check of its own')];
     const findings = [
-      ...this.#rules(a.notes, b.notes),
-      ...asUnknown(this.#kinds(a, this.#withoutRules(b)), rulesOf(a.notes)[0]),
+      ...this.#rules(a, b),
+      ...asUnknown(this.#kinds(a, this.#withoutRules(b)), rulesOf(a)[0]),
     ];
     const isUnknown = findings.length > 0 && findings.every(({ kind }) => kind === 'unknown');
     return isUnknown && this.#saySame(a, b) ? [] : findings;
   }
 
   /** Keywords that no node has rule the same values out if they say the same. */
-  #rules(olds: Notes, news: Notes): readonly Finding[] {
-    return rulesOf(news).flatMap((name) => {
-      const [before, limit] = [olds[name], news[name]];
+  #rules(a: SchemaNode, b: SchemaNode): readonly Finding[] {
+    return rulesOf(b).flatMap((name) => {
+      const [before, limit] = [a.notes[name], b.notes[name]];
       // The same reference may lead to different schemas in two documents.
       if (isDeepStrictEqual(before, limit) && !JSON.stringify(limit).includes('"$ref"')) return [];
       const kind = before === undefined ? keywordNamed(name)?.compare?.isNew : undefined;
@@ -139,7 +138,7 @@ export class Comparison {
   }
 
   #withoutRules(node: SchemaNode): SchemaNode {
-    if (rulesOf(node.notes).length === 0) return node;
+    if (rulesOf(node).length === 0) return node;
     return cached(this.#bare, node, () => ({ ...node, notes: {} }));
   }
 
@@ -341,10 +340,9 @@ export class Comparison {
       );
     }
     if (takesMore(rest)) {
-      const gone = 'members of other names are no longer taken';
       for (const { name, node } of added)
         findings.push(...this.within(rest, node, memberPath('', name)));
-      findings.push(...this.#undeclared(rest, b, '', gone));
+      findings.push(...this.#undeclared(rest, b, '', goneNames));
     }
     return [...findings, ...this.#patterns(a, b, added)];
   }
@@ -360,19 +358,22 @@ export class Comparison {
 
   /** Patterns are compared by their texts: which names match them is not known. */
   #patterns(a: ObjectNode, b: ObjectNode, added: readonly Member[]): readonly Finding[] {
-    const [olds, news] = [a, b].map(({ patterns }) =>
-      patterns.map(({ pattern }) => pattern).sort(),
-    );
-    if (!isDeepStrictEqual(olds, news))
-      return [this.#moved('unknown', 'patternProperties', olds, news)];
-    return a.patterns.flatMap(({ pattern, node }) => [
-      ...b.patterns.flatMap((one) =>
-        one.pattern === pattern ? this.within(node, one.node, '.*') : [],
-      ),
-      ...added.flatMap((member) =>
-        asUnknown(this.within(node, member.node, memberPath('', member.name)), pattern),
-      ),
-    ]);
+    const [olds, news] = [a, b].map(
+      ({ patterns }) => new Map(patterns.map(({ pattern, node }) => [pattern, node])),
+    ) as [ReadonlyMap<string, SchemaNode>, ReadonlyMap<string, SchemaNode>];
+    if ([...news.keys()].some((pattern) => !olds.has(pattern)))
+      return [this.#moved('unknown', 'patternProperties', [...olds.keys()], [...news.keys()])];
+    return a.patterns.flatMap(({ pattern, node }) => {
+      const other = news.get(pattern);
+      return [
+        ...(other === undefined
+          ? this.#undeclared(node, b, '', goneNames)
+          : this.within(node, other, '.*')),
+        ...added.flatMap((member) =>
+          asUnknown(this.within(node, member.node, memberPath('', member.name)), pattern),
+        ),
+      ];
+    });
   }
 
   #breaking(inParams: string, inResult: string, path = ''): Finding {
@@ -407,6 +408,8 @@ export class Comparison {
     return one;
   }
 }
+
+const goneNames = 'members of other names are no longer taken';
 
 const [nullNode, trueNode, falseNode] = [null, true, false].map(
   (value): SchemaNode => ({ kind: 'literal', notes: {}, value }),
@@ -498,15 +501,18 @@ function isLimited(node: SchemaNode): boolean {
   return type === undefined || keywordsOf(type).some(({ name }) => limits[name] !== undefined);
 }
 
-/** The keywords among notes that rule values out. */
-function rulesOf(notes: Notes): readonly string[] {
-  const names = keywords.flatMap(({ name, compare }) => (compare === undefined ? [] : name));
-  return names.filter((name) => notes[name] !== undefined);
+/** The keywords among a node's notes that rule some of its values out: `maxLength` does not for an integer. */
+function rulesOf(node: SchemaNode): readonly string[] {
+  const own = typeOf(node);
+  return keywords.flatMap(({ name, type = own, compare }) => {
+    const isAbout = own === undefined || type === own;
+    return compare !== undefined && isAbout && node.notes[name] !== undefined ? name : [];
+  });
 }
 
 /** Writes no descriptions, so that they are not compared. */
 const undescribed: Dialect = (node, write) => {
-  const rules = rulesOf(node.notes);
+  const rules = rulesOf(node);
   if (rules.length === Object.keys(node.notes).length) return undefined;
   return write({
     ...node,

@@ -1,24 +1,42 @@
-/** Each keyword of the table, by what JSON Schema 2020-12 says: checked in params and in results, or refused at registration. */
+/**
+ * Each keyword of the table, by what JSON Schema 2020-12 says: its check in params and in results, its message, document, type and
+ * comparison. refusals.test.ts has those that registration refuses.
+ */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { Kind, type TSchema } from '@sinclair/typebox';
-import type { Ajv2020 as AjvClass } from 'ajv/dist/2020.js';
+import type { Ajv2019 as AjvClass } from 'ajv/dist/2019.js';
+import { Comparison } from '../../../src/core/schema/compare.ts';
+import { readJsonSchema } from '../../../src/core/schema/json-schema.ts';
 import { keywords } from '../../../src/core/schema/keywords.ts';
+import type { SchemaNode } from '../../../src/core/schema/model.ts';
 import { uncheckedKeywords } from '../../../src/core/schema/reading.ts';
+import { readTypeBox } from '../../../src/core/schema/typebox.ts';
+import { type JsonSchema, writeJson } from '../../../src/core/schema/write-json.ts';
+import { typeText } from '../../../src/core/schema/write-type.ts';
 import { Router, Type } from '../../../src/index.ts';
 import { run } from '../run.ts';
 
-// CommonJS, whose types do not fit an ES module's default import.
-const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as {
-  Ajv2020: typeof AjvClass;
+// CommonJS, whose types do not fit an ES module's default import. Documents write tuples with a list of `items`, which the
+// draft 2020-12 no longer reads.
+const { Ajv2019 } = createRequire(import.meta.url)('ajv/dist/2019.js') as {
+  Ajv2019: typeof AjvClass;
 };
-const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const ajv = new Ajv2019({ strict: false, validateFormats: false });
 
 interface Checked {
   readonly schema: TSchema;
   readonly right: readonly unknown[];
   readonly wrong: readonly unknown[];
+  /** What the caller is told of the first wrong value. */
+  readonly message: string;
+  readonly type: string;
+  /**
+   * What `tandem diff` says of params if the keyword comes; that it goes breaks no caller. undefined: documents write other
+   * keywords instead.
+   */
+  readonly comes?: readonly string[];
   /** Why ajv can't tell. */
   readonly notInAjv?: string;
 }
@@ -28,16 +46,42 @@ const open = { additionalProperties: true };
 const plain = (name: string, schema: object): TSchema => ({ ...schema, [Kind]: name }) as TSchema;
 
 const checked: Readonly<Record<string, readonly Checked[]>> = {
-  minLength: [{ schema: Type.String({ minLength: 2 }), right: ['ab'], wrong: ['a', 1] }],
+  minLength: [
+    {
+      schema: Type.String({ minLength: 2 }),
+      right: ['ab'],
+      wrong: ['a', 1],
+      message: 'must be a string with a number of characters of at least 2',
+      type: 'string',
+      comes: ['! minLength: was 0, is 2'],
+    },
+  ],
   maxLength: [
-    { schema: Type.String({ maxLength: 1 }), right: ['a', ''], wrong: ['ab'] },
-    { schema: Type.Integer({ maxLength: 1 } as object), right: [1, 123], wrong: ['a', 1.5] },
+    {
+      schema: Type.String({ maxLength: 1 }),
+      right: ['a', ''],
+      wrong: ['ab'],
+      message: 'must be a string with a number of characters of at most 1',
+      type: 'string',
+      comes: ['! maxLength: was not limited, is 1'],
+    },
+    {
+      schema: Type.Integer({ maxLength: 1 } as object),
+      right: [1, 123],
+      wrong: ['a', 1.5],
+      message: 'must be number',
+      type: 'number',
+      comes: [],
+    },
   ],
   maxBytes: [
     {
       schema: Type.Base64({ maxBytes: 1 }),
       right: ['YQ=='],
       wrong: ['YWI='],
+      message: 'must be at most 1 bytes',
+      type: 'string',
+      comes: ['! maxBytes: was not limited, is 1'],
       notInAjv: 'a keyword of this package',
     },
   ],
@@ -46,17 +90,92 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.String({ format: 'date' }),
       right: ['2024-02-29'],
       wrong: ['2023-02-29'],
+      message: 'must have the format date',
+      type: 'string',
+      comes: ['! format: was not limited, is "date"'],
       notInAjv: 'formats need a package of their own there',
     },
   ],
-  pattern: [{ schema: Type.String({ pattern: '^a' }), right: ['ab'], wrong: ['ba'] }],
-  minimum: [{ schema: Type.Number({ minimum: 2 }), right: [2], wrong: [1.9] }],
-  exclusiveMinimum: [{ schema: Type.Number({ exclusiveMinimum: 2 }), right: [2.1], wrong: [2] }],
-  maximum: [{ schema: Type.Number({ maximum: 2 }), right: [2], wrong: [2.1] }],
-  exclusiveMaximum: [{ schema: Type.Number({ exclusiveMaximum: 2 }), right: [1.9], wrong: [2] }],
-  multipleOf: [{ schema: Type.Number({ multipleOf: 2 }), right: [4, 0], wrong: [3] }],
-  minItems: [{ schema: Type.Array(Type.Null(), { minItems: 1 }), right: [[null]], wrong: [[]] }],
-  maxItems: [{ schema: Type.Array(Type.Null(), { maxItems: 0 }), right: [[]], wrong: [[null]] }],
+  pattern: [
+    {
+      schema: Type.String({ pattern: '^a' }),
+      right: ['ab'],
+      wrong: ['ba'],
+      message: 'must match the pattern ^a',
+      type: 'string',
+      comes: ['! pattern: was not limited, is "^a"'],
+    },
+  ],
+  minimum: [
+    {
+      schema: Type.Number({ minimum: 2 }),
+      right: [2],
+      wrong: [1.9],
+      message: 'must be at least 2',
+      type: 'number',
+      comes: ['! minimum: was not limited, is 2'],
+    },
+  ],
+  exclusiveMinimum: [
+    {
+      schema: Type.Number({ exclusiveMinimum: 2 }),
+      right: [2.1],
+      wrong: [2],
+      message: 'must be more than 2',
+      type: 'number',
+      comes: ['! exclusiveMinimum: was not limited, is 2'],
+    },
+  ],
+  maximum: [
+    {
+      schema: Type.Number({ maximum: 2 }),
+      right: [2],
+      wrong: [2.1],
+      message: 'must be at most 2',
+      type: 'number',
+      comes: ['! maximum: was not limited, is 2'],
+    },
+  ],
+  exclusiveMaximum: [
+    {
+      schema: Type.Number({ exclusiveMaximum: 2 }),
+      right: [1.9],
+      wrong: [2],
+      message: 'must be less than 2',
+      type: 'number',
+      comes: ['! exclusiveMaximum: was not limited, is 2'],
+    },
+  ],
+  multipleOf: [
+    {
+      schema: Type.Number({ multipleOf: 2 }),
+      right: [4, 0],
+      wrong: [3],
+      message: 'must be a multiple of 2',
+      type: 'number',
+      comes: ['! multipleOf: was not limited, is 2'],
+    },
+  ],
+  minItems: [
+    {
+      schema: Type.Array(Type.Null(), { minItems: 1 }),
+      right: [[null]],
+      wrong: [[]],
+      message: 'must be an array of a length of at least 1',
+      type: 'null[]',
+      comes: ['! minItems: was 0, is 1'],
+    },
+  ],
+  maxItems: [
+    {
+      schema: Type.Array(Type.Null(), { maxItems: 0 }),
+      right: [[]],
+      wrong: [[null]],
+      message: 'must be an array of a length of at most 0',
+      type: 'null[]',
+      comes: ['! maxItems: was not limited, is 0'],
+    },
+  ],
   uniqueItems: [
     {
       schema: Type.Array(Type.Unknown(), { uniqueItems: true }),
@@ -71,6 +190,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
           { b: 2, a: 1 },
         ],
       ],
+      message: 'must hold no item twice',
+      type: 'unknown[]',
+      comes: ['! uniqueItems: was false, is true'],
     },
   ],
   contains: [
@@ -78,6 +200,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Array(Type.Number(), { contains: Type.Literal(1) }),
       right: [[2, 1]],
       wrong: [[], [2]],
+      message: 'must be number[]',
+      type: 'number[]',
+      comes: ['? contains: was not limited, is {"const":1,"type":"number"}'],
     },
   ],
   minContains: [
@@ -85,6 +210,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Array(Type.Number(), { contains: Type.Literal(1), minContains: 2 }),
       right: [[1, 1]],
       wrong: [[1, 2]],
+      message: 'must be number[]',
+      type: 'number[]',
+      comes: ['? minContains: was not limited, is 2'],
     },
   ],
   maxContains: [
@@ -92,16 +220,29 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Array(Type.Number(), { contains: Type.Literal(1), maxContains: 1 }),
       right: [[1, 2]],
       wrong: [[1, 1]],
+      message: 'must be number[]',
+      type: 'number[]',
+      comes: ['? maxContains: was not limited, is 1'],
     },
   ],
   minProperties: [
-    { schema: Type.Object(members, { minProperties: 1 }), right: [{ a: 'x' }], wrong: [{}] },
+    {
+      schema: Type.Object(members, { minProperties: 1 }),
+      right: [{ a: 'x' }],
+      wrong: [{}],
+      message: 'must be an object with a number of members of at least 1',
+      type: '{ a?: string; b?: string }',
+      comes: ['! minProperties: was 0, is 1'],
+    },
   ],
   maxProperties: [
     {
       schema: Type.Object(members, { maxProperties: 1 }),
       right: [{ a: 'x' }],
       wrong: [{ a: '', b: '' }],
+      message: 'must be an object with a number of members of at most 1',
+      type: '{ a?: string; b?: string }',
+      comes: ['! maxProperties: was not limited, is 1'],
     },
   ],
   dependentRequired: [
@@ -109,6 +250,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Object(members, { dependentRequired: { a: ['b'] } }),
       right: [{}, { b: '' }, { a: '', b: '' }],
       wrong: [{ a: '' }],
+      message: 'is required',
+      type: '{ a?: string; b?: string }',
+      comes: ['? dependentRequired: was not limited, is {"a":["b"]}'],
     },
   ],
   propertyNames: [
@@ -116,6 +260,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Object({}, { ...open, propertyNames: Type.String({ maxLength: 2 }) }),
       right: [{}, { ab: 1 }],
       wrong: [{ abc: 1 }],
+      message: 'has a name that is not allowed here',
+      type: 'Record<string, unknown>',
+      comes: ['? propertyNames: was not limited, is {"type":"string","maxLength":2}'],
     },
     {
       schema: Type.Record(Type.String(), Type.Number(), {
@@ -123,6 +270,11 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       }),
       right: [{ a: 1 }],
       wrong: [{ c: 1 }],
+      message: 'has a name that is not allowed here',
+      type: 'Record<string, number>',
+      comes: [
+        '? propertyNames: was not limited, is {"anyOf":[{"const":"a","type":"string"},{"const":"b","type":...',
+      ],
     },
   ],
   required: [
@@ -130,6 +282,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: plain('Object', { type: 'object', properties: {}, required: ['a'] }),
       right: [{ a: null }],
       wrong: [{}],
+      message: 'is required',
+      type: '{ a: unknown }',
+      comes: ['! .a it is required now'],
     },
     {
       schema: plain('Object', {
@@ -140,9 +295,21 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       }),
       right: [{ a: 1 }, { a: 1, b: 2 }],
       wrong: [{ b: 1 }, { a: 'x' }],
+      message: 'is required',
+      type: '{ a: number; [name: string]: number }',
+      comes: ['! .a it is required now'],
     },
   ],
-  properties: [{ schema: Type.Object(members), right: [{ a: 'x' }, {}], wrong: [{ a: 1 }, [], 1] }],
+  properties: [
+    {
+      schema: Type.Object(members),
+      right: [{ a: 'x' }, {}],
+      wrong: [{ a: 1 }, [], 1],
+      message: 'must be string',
+      type: '{ a?: string; b?: string }',
+      comes: ['! .a it no longer takes any value', '! .b it no longer takes any value'],
+    },
+  ],
   patternProperties: [
     {
       schema: Type.Object(
@@ -151,6 +318,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       ),
       right: [{}, { ab: 2, ac: 3 }],
       wrong: [{ ab: 1 }, { ac: 1 }],
+      message: 'must be at least 2',
+      type: '{ ab?: number; [name: string]: number | undefined }',
+      comes: ['? patternProperties: was [], is ["^a"]'],
     },
     {
       schema: Type.Record(Type.String({ pattern: '^n' }), Type.Number(), {
@@ -158,12 +328,16 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       }),
       right: [{ na: 1 }],
       wrong: [{ na: 'x' }],
+      message: 'must be number',
+      type: 'Record<string, number>',
+      comes: ['? patternProperties: was [], is ["^n"]'],
     },
     {
       schema: Type.Record(Type.String(), Type.Number()),
       right: [{ 'a\nb': 1, 'c\u2028d': 2 }],
       wrong: [{ 'a\nb': 'x' }, { 'a\u2028b': 'x' }],
-      notInAjv: 'the document has additionalProperties',
+      message: 'must be number',
+      type: 'Record<string, number>',
     },
   ],
   additionalProperties: [
@@ -171,6 +345,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Object(members, { additionalProperties: Type.Number() }),
       right: [{ a: 'x', c: 1 }],
       wrong: [{ c: 'x' }],
+      message: 'must be number',
+      type: '{ a?: string; b?: string; [name: string]: number | string | undefined }',
+      comes: [],
     },
   ],
   unevaluatedProperties: [
@@ -184,6 +361,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       ),
       right: [{ 'a.b': 1, user$id: 1, 'a(b': 1, more: 'x' }],
       wrong: [{ 'a.b': 1, user$id: 1, axb: 1 }],
+      message: 'must be string',
+      type: '{ "a.b": number } & { user$id: number; "a(b"?: number }',
+      comes: [],
     },
     {
       schema: Type.Intersect(
@@ -199,14 +379,26 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
         { k: '', a: 1, b: 1 },
       ],
       wrong: [{ k: '' }],
+      message: 'must be { a: number } | { b: number }',
+      type: '{ k: string } & ({ a: number } | { b: number })',
+      comes: ['? unevaluatedProperties: is it taken still?'],
     },
   ],
   anyOf: [
-    { schema: Type.Union([Type.String(), Type.Null()]), right: ['', null], wrong: [1] },
+    {
+      schema: Type.Union([Type.String(), Type.Null()]),
+      right: ['', null],
+      wrong: [1],
+      message: 'must be string | null',
+      type: 'string | null',
+      comes: ['! it no longer takes any value'],
+    },
     {
       schema: Type.Integer({ anyOf: [Type.Integer({ minimum: 2 }), Type.Integer({ maximum: 0 })] }),
       right: [2, 0],
       wrong: [1, 2.5],
+      message: 'must be number',
+      type: 'number',
     },
   ],
   prefixItems: [
@@ -214,6 +406,8 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.Array(Type.String(), { prefixItems: [Type.Number()] }),
       right: [[], [1], [1, 'a']],
       wrong: [['a'], [1, 1]],
+      message: 'must be number',
+      type: '[number, ...string[]]',
     },
   ],
   allOf: [
@@ -221,39 +415,101 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       schema: Type.String({ allOf: [Type.String({ minLength: 1 })] }),
       right: ['a'],
       wrong: ['', 1],
+      message: 'must be a string with a number of characters of at least 1',
+      type: 'string',
+      comes: ['! it no longer takes any value'],
     },
     {
       schema: Type.Intersect([Type.Number({ minimum: 1 }), Type.Number({ maximum: 2 })]),
       right: [1, 2],
       wrong: [0, 3],
+      message: 'must be at least 1',
+      type: 'number',
+      comes: ['! it no longer takes any value'],
     },
   ],
   items: [
-    { schema: Type.Array(Type.Number()), right: [[], [1]], wrong: [['x'], 1] },
+    {
+      schema: Type.Array(Type.Number()),
+      right: [[], [1]],
+      wrong: [['x'], 1],
+      message: 'must be number',
+      type: 'number[]',
+      comes: ['! [] it no longer takes any value'],
+    },
     {
       schema: Type.Tuple([Type.Number(), Type.String()]),
       right: [[1, 'x']],
       wrong: [['x', 1]],
-      notInAjv: 'TypeBox writes a tuple as draft 7 does',
+      message: 'must be number',
+      type: '[number, string]',
+      comes: ['! [0] it no longer takes any value', '! [1] it no longer takes any value'],
     },
   ],
   not: [
-    { schema: Type.Not(Type.String()), right: [1, null], wrong: ['x'] },
-    { schema: Type.String({ not: Type.Literal('a') }), right: ['b'], wrong: ['a', 1] },
+    {
+      schema: Type.Not(Type.String()),
+      right: [1, null],
+      wrong: ['x'],
+      message: 'is not allowed here',
+      type: 'unknown',
+      comes: ['? not: was not limited, is {"type":"string"}'],
+    },
+    {
+      schema: Type.String({ not: Type.Literal('a') }),
+      right: ['b'],
+      wrong: ['a', 1],
+      message: 'is not allowed here',
+      type: 'string',
+    },
   ],
   enum: [
-    { schema: Type.Integer({ enum: [1, 2, 3] }), right: [1, 3], wrong: [7, '1'] },
+    {
+      schema: Type.Integer({ enum: [1, 2, 3] }),
+      right: [1, 3],
+      wrong: [7, '1'],
+      message: 'must be 1 | 2 | 3',
+      type: '1 | 2 | 3',
+    },
     {
       schema: Type.Unknown({ enum: [{ a: 1 }, [0]] }),
       right: [{ a: 1 }, [0]],
       wrong: [{ a: 2 }, [], 0],
+      message: 'must be { a: 1 } | [0]',
+      type: '{ a: 1 } | [0]',
     },
   ],
   const: [
-    { schema: Type.String({ const: 'a' }), right: ['a'], wrong: ['b', 1] },
-    { schema: Type.Array(Type.Number(), { const: [1] }), right: [[1]], wrong: [[], [1, 1]] },
-    { schema: Type.Literal(1), right: [1], wrong: [2, '1'] },
-    { schema: { ...Type.Base64(), const: 'YQ==' }, right: ['YQ=='], wrong: ['Yg=='] },
+    {
+      schema: Type.String({ const: 'a' }),
+      right: ['a'],
+      wrong: ['b', 1],
+      message: 'must be "a"',
+      type: '"a"',
+      comes: ['! only certain values are taken now'],
+    },
+    {
+      schema: Type.Array(Type.Number(), { const: [1] }),
+      right: [[1]],
+      wrong: [[], [1, 1]],
+      message: 'must be [1]',
+      type: 'number[] & [1]',
+    },
+    {
+      schema: Type.Literal(1),
+      right: [1],
+      wrong: [2, '1'],
+      message: 'must be 1',
+      type: '1',
+      comes: ['! only certain values are taken now'],
+    },
+    {
+      schema: { ...Type.Base64(), const: 'YQ==' },
+      right: ['YQ=='],
+      wrong: ['Yg=='],
+      message: 'must be "YQ=="',
+      type: 'string & "YQ=="',
+    },
   ],
 };
 
@@ -269,13 +525,14 @@ test('every keyword of the table has cases', () => {
 });
 
 for (const [keyword, cases] of Object.entries(checked)) {
-  test(`${keyword} is checked in params and in results`, async () => {
-    for (const { schema, right, wrong, notInAjv } of cases) {
+  test(`${keyword} is checked in params and in results, documented, typed and compared`, async () => {
+    for (const { schema, right, wrong, message, type, comes, notInAjv } of cases) {
       const router = new Router();
       router.rpc({ name: 'params', params: Type.Object({ value: schema }) }, () => null);
       let result: unknown;
       router.rpc({ name: 'returns', returns: schema }, () => result as never);
-      const document = JSON.parse(JSON.stringify(schema)) as object;
+      const node = readTypeBox(schema, 'a schema', false);
+      const document = writeJson(node);
       const validate = notInAjv === undefined ? ajv.compile(document) : undefined;
       for (const value of [...right, ...wrong]) {
         const isRight = right.includes(value);
@@ -285,8 +542,31 @@ for (const [keyword, cases] of Object.entries(checked)) {
         assert.equal((await run(router, 'returns')).ok, isRight, `${about}, returned`);
         if (validate !== undefined) assert.equal(validate(value), isRight, `${about}, by ajv`);
       }
+      const refusal = await run(router, 'params', { value: wrong[0] });
+      const [issue] = (JSON.parse(refusal.text) as { data: { message: string }[] }).data;
+      assert.deepEqual(
+        { message: issue?.message, type: typeText(node), comes: linesOf(keyword, document) },
+        { message, type, comes },
+      );
     }
   });
+}
+
+/** What the comparison says if a keyword of a document comes. */
+function linesOf(keyword: string, document: JsonSchema): string[] | undefined {
+  if (!(keyword in document)) return undefined;
+  const { [keyword]: _, ...without } = document;
+  const [before, after] = [without, document].map((json) =>
+    readJsonSchema(json, 'a schema', { strictness: 'document', references: 'named', bytes: true }),
+  ) as [SchemaNode, SchemaNode];
+  // A closed object takes fewer members without their declaration.
+  if (document.additionalProperties !== false)
+    assert.deepEqual(new Comparison('params').within(after, before), [], `${keyword} goes`);
+  return new Comparison('params')
+    .within(before, after)
+    .map(({ kind, path, reason }) =>
+      [kind === 'breaking' ? '!' : '?', path, reason].filter((part) => part !== '').join(' '),
+    );
 }
 
 test('what is within not is never filled, and members with a default stay required there', async () => {

@@ -358,9 +358,7 @@ export class Comparison {
 
   /** Patterns are compared by their texts: which names match them is not known. */
   #patterns(a: ObjectNode, b: ObjectNode, added: readonly Member[]): readonly Finding[] {
-    const [olds, news] = [a, b].map(
-      ({ patterns }) => new Map(patterns.map(({ pattern, node }) => [pattern, node])),
-    ) as [ReadonlyMap<string, SchemaNode>, ReadonlyMap<string, SchemaNode>];
+    const [olds, news] = [patternsOf(a), patternsOf(b)];
     if ([...news.keys()].some((pattern) => !olds.has(pattern)))
       return [this.#moved('unknown', 'patternProperties', [...olds.keys()], [...news.keys()])];
     return a.patterns.flatMap(({ pattern, node }) => {
@@ -492,6 +490,10 @@ function extremesOf(node: SchemaNode): Given {
     : Math.min(maximum, exclusiveMaximum);
   const multipleOf = isInteger ? 1 : undefined;
   return { minimum: low, exclusiveMinimum: low, maximum: high, exclusiveMaximum: high, multipleOf };
+}
+
+function patternsOf({ patterns }: ObjectNode): ReadonlyMap<string, SchemaNode> {
+  return new Map(patterns.map(({ pattern, node }) => [pattern, node]));
 }
 
 /** Whether a keyword limits the values, so that they may be only certain ones. */

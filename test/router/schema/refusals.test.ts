@@ -65,11 +65,13 @@ const groups: Readonly<Record<string, readonly Refusal[]>> = {
     Type.Symbol(),
     Type.Argument(0),
   ].map((schema) => [schema, 'JSON has no ', '; use ']),
-  'member names': Object.getOwnPropertyNames(Object.prototype).map((name) => [
-    Type.Object(Object.fromEntries([[name, Type.Null()]])),
-    `the member name "${name}" is one every object inherits`,
-    '; rename it',
-  ]),
+  'member names': Object.getOwnPropertyNames(Object.prototype).flatMap((name) =>
+    [Type.Null(), Type.Optional(Type.Null())].map((member) => [
+      Type.Object(Object.fromEntries([[name, member]])),
+      `the member name "${name}" is one every object inherits`,
+      '; rename it',
+    ]),
+  ),
   patterns: [
     [Type.String({ pattern: '^(a+)+$' }), 'the pattern "^(a+)+$" backtracks', '; rewrite it'],
     [Type.String({ pattern: '\\-' }), 'the pattern ', ' is no regular expression', '; write "-"'],

@@ -248,6 +248,21 @@ const params: readonly Case[] = [
     ['! .a maxLength: was not limited, is 3'],
   ],
   [
+    'parts of which one takes any member',
+    {
+      allOf: [object({ a: text }, [], { additionalProperties: true })],
+      unevaluatedProperties: false,
+    },
+    object({ a: text }, [], { additionalProperties: false }),
+    ['! members of other names are no longer taken'],
+  ],
+  [
+    'parts that take no other member',
+    { allOf: [object({ a: text })], unevaluatedProperties: false },
+    object({ a: text }, [], { additionalProperties: false }),
+    [],
+  ],
+  [
     'a schema that is ruled out',
     text,
     { ...text, not: literal('a') },

@@ -254,14 +254,13 @@ export class Comparison {
         isRequired: member.isRequired || other?.isRequired === true,
       });
     }
-    const rests = [...objects.map(({ rest }) => rest), unevaluated].filter(
-      (rest) => rest !== undefined,
-    );
+    const rests = objects.flatMap(({ rest }) => rest ?? []);
     return {
       ...(Object.assign({}, ...objects) as ObjectNode),
       members: [...members.values()],
       patterns: objects.flatMap(({ patterns }) => patterns),
-      rest: rests.find(({ kind }) => kind === 'never') ?? rests[0],
+      // What one part says of members of any name leaves none that are unevaluated.
+      rest: rests.find(({ kind }) => kind === 'never') ?? rests[0] ?? unevaluated,
     };
   }
 

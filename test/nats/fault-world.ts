@@ -46,7 +46,7 @@ export class FaultWorld {
       rmSync(world.#folder, { recursive: true, force: true });
     });
     world.front = await withLimits(limits, () => gateway(lifetime, server.url, options));
-    world.callers = world.callersOf(world.front.url);
+    world.callers = new Callers(world.front.url, () => `k${world.#keys++}`);
     const started = Array.from({ length: members }, () => world.startMember());
     return { world, members: await Promise.all(started) };
   }
@@ -92,15 +92,6 @@ export class FaultWorld {
   /** A member is about to go: the next one that is started is not beside it. */
   expectOneLess(): void {
     this.#members--;
-  }
-
-  /** Callers of a gateway. @param named how the keys of their calls begin */
-  callersOf(url: string, named = 'k'): Callers {
-    return new Callers(url, () => this.nextKey(named));
-  }
-
-  nextKey(named: string): string {
-    return `${named}${this.#keys++}`;
   }
 
   journal(): readonly string[] {

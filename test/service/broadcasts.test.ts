@@ -214,19 +214,16 @@ describe('broadcast', () => {
   }
 });
 
-test('broadcast refuses params beyond maxBodyBytes', async (t) => {
-  const running = Running.make(t, { modules, groups, maxBodyBytes: 2048 });
-  await assert.rejects(running.dispatcher.broadcast('note', 'x'.repeat(3000)), {
+test('broadcast starts the service, refuses params beyond maxBodyBytes, and is refused when it is closed', async (t) => {
+  const { log } = recorder();
+  const limits = { workers: 1, spareWorkers: 0, maxBodyBytes: 2048 };
+  const app = new RpcApp({ modules, groups, log, ...limits });
+  t.after(() => app.close());
+  assert.deepEqual(placesOf(await app.broadcast('nothing')), ['inline', 'worker', 'worker:heavy']);
+  await assert.rejects(app.broadcast('note', 'x'.repeat(3000)), {
     name: 'TypeError',
     message: 'broadcast: params are longer than maxBodyBytes (2048)',
   });
-});
-
-test('broadcast starts the service, and is refused when it is closed', async (t) => {
-  const { log } = recorder();
-  const app = new RpcApp({ modules, groups, workers: 1, spareWorkers: 0, log });
-  t.after(() => app.close());
-  assert.deepEqual(placesOf(await app.broadcast('nothing')), ['inline', 'worker', 'worker:heavy']);
   await app.close();
   await assert.rejects(app.broadcast('nothing'), /^Error: broadcast: the service is closed$/);
 });

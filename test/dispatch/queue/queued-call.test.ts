@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Call, type CallObserver, cancelled } from '../../../src/core/dispatch/call.ts';
+import type { CallReceiver, QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
+import {
+  QueuedExecutor,
+  type WaitingCalls,
+} from '../../../src/core/dispatch/queue/queued-executor.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import type { Procedure } from '../../../src/core/procedures/types.ts';
+import { Router } from '../../../src/index.ts';
+import { repliesOf, replyOf } from '../../replies.ts';
+import { cases, seed } from '../../seed.ts';
+
+const router = new Router();
+router.rpc({ name: 'plain' }, () => 1);
+router.rpc({ name: 'bounded', maxConcurrency: 1 }, () => 1);
+
+/** Bytes of all replies of a request. A large reply alone is more. */
+const maxReplyBytes = 100;
+const large = 'x'.repeat(maxReplyBytes + 1);
+
+/** A worker whose calls begin and end when the test says so. */
+class Worker implements CallReceiver {
+  readonly items: QueuedCall[] = [];
+  readonly started = new Set<QueuedCall>();
+  readonly #log: string[];
+
+  constructor(log: string[]) {
+    this.#log = log;
+  }
+
+  send(item: QueuedCall, follows: boolean): 'sent' {
+    assert.equal(follows, item.before !== undefined, 'what follows, follows a call without answer');
+    this.items.push(item);
+    item.enterWorker();
+    return 'sent';
+  }
+
+  withdraw(item: QueuedCall): boolean {
+    if (!this.items.includes(item) || this.started.has(item)) return false;
+    this.#remove(item);
+    item.takeBack();
+    return true;
+  }
+
+  /** The handler of a call whose caller has left goes on until the test ends it. */
+  cancel(): void {}
+
+  /** The oldest call begins whose predecessors have ended. */
+  start(): void {
+    const next = this.items.find((item) => !this.started.has(item) && item.before === undefined);
+    if (next === undefined) return;
+    this.started.add(next);
+    this.#log.push(next.call.id ?? '');
+  }
+
+  /** A call that has begun ends. */
+  end(reply: string): void {
+    const [item] = this.started;
+    if (item === undefined) return;
+    this.#remove(item);
+    item.answer(reply, 0, 1);
+  }
+
+  /** A call that has begun is answered, and goes on. The calls after it come back. */
+  overrun(): QueuedCall[] {
+    const item = [...this.started].find(({ isAnswered }) => !isAnswered);
+    if (item === undefined) return [];
+    item.refuse(cancelled, 1);
+    const { order } = item;
+    return order === undefined ? [] : this.giveBack((other) => other.order === order);
+  }
+
+  /** Calls that have not begun come back. */
+  giveBack(isMeant: (item: QueuedCall) => boolean = () => true): QueuedCall[] {
+    return [...this.items].filter((item) => isMeant(item) && this.withdraw(item));
+  }
+
+  /** The thread is gone. */
+  lose(): QueuedCall[] {
+    const back = this.giveBack();
+    for (const item of [...this.items]) {
+      this.#remove(item);
+      item.refuse(cancelled, 1);
+    }
+    return back;
+  }
+
+  #remove(item: QueuedCall): void {
+    this.items.splice(this.items.indexOf(item), 1);
+    this.started.delete(item);
+    item.leaveWorker();
+  }
+}
+
+class Simulated extends QueuedExecutor {
+  /** The ids of calls that have begun, in this order. */
+  readonly log: string[] = [];
+  readonly workers = [new Worker(this.log), new Worker(this.log)];
+  readonly isIdle = false;
+  protected readonly isAnswered = true;
+
+  constructor(observer: CallObserver) {
+    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
+    const limits = { maxQueue: 100_000, maxQueueMs: 600_000, shares };
+    super('worker', limits, maxReplyBytes, observer);
+  }
+
+  get inFlight(): number {
+    return this.workers.reduce((sum, { items }) => sum + items.length, 0);
+  }
+
+  get left(): number {
+    return this.waiting.size;
+  }
+
+  /** One call, with those that go along, to a worker that has room for it. */
+  sendOne(to: number): void {
+    const { short, long } = this.waiting.heads();
+    const head = short ?? long;
+    if (head === undefined) return;
+    this.waiting.take(head, 0);
+    head.sendTo(this.workers[to] as Worker);
+  }
+
+  lose(at: number): void {
+    this.waiting.addBack(this.workers[at]?.lose() ?? []);
+  }
+
+  overrun(at: number): void {
+    this.waiting.addBack(this.workers[at]?.overrun() ?? []);
+  }
+
+  takeBack(at: number): void {
+    this.waiting.addBack(this.workers[at]?.giveBack() ?? []);
+  }
+
+  expire(): void {
+    this.waiting.expire(Number.MAX_SAFE_INTEGER);
+  }
+
+  send(_waiting: WaitingCalls): void {}
+  defer(): void {}
+  onSent(): void {}
+  busyForMs(): number {
+    return 1;
+  }
+  onTooLarge(item: QueuedCall): void {
+    if (this.#isHere(item)) this.waiting.refuse(item, cancelled);
+  }
+  onCancelled(item: QueuedCall): void {
+    if (this.#isHere(item)) this.waiting.refuse(item, cancelled);
+  }
+  #isHere(item: QueuedCall): boolean {
+    return item.state !== 'sent' || item.receiver?.withdraw(item) === true;
+  }
+}
+
+const at = fc.nat({ max: 1 });
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        add: fc.array(fc.constantFrom('plain', 'plain', 'bounded'), { minLength: 1, maxLength: 5 }),
+        caller: fc.constantFrom('ann', 'bob'),
+      }),
+    },
+    { weight: 6, arbitrary: fc.record({ send: at }) },
+    { weight: 8, arbitrary: fc.record({ start: at }) },
+    { weight: 6, arbitrary: fc.record({ end: at, isLarge: fc.nat({ max: 9 }) }) },
+    { weight: 1, arbitrary: fc.record({ takeBack: at }) },
+    { weight: 2, arbitrary: fc.record({ lose: at }) },
+    { weight: 2, arbitrary: fc.record({ overrun: at }) },
+    { weight: 1, arbitrary: fc.record({ leave: fc.nat({ max: 20 }) }) },
+    { weight: 1, arbitrary: fc.constant({ expire: true }) },
+  ),
+  { maxLength: 80, size: 'max' },
+);
+
+test('whatever comes in between: one answer and one report a call, no call begins twice, none overtakes another of its batch', async () => {
+  const property = fc.asyncProperty(steps, async (plan) => {
+    const reports = new Map<string, number>();
+    const observer: CallObserver = {
+      timing: 'none',
+      onCall: ({ id = '' }) => reports.set(id, (reports.get(id) ?? 0) + 1),
+      onRefused: () => assert.fail('nothing is refused before it is a call'),
+    };
+    const executor = new Simulated(observer);
+    const batches: { ids: string[]; scope: RequestScope; replies: Promise<unknown> }[] = [];
+    const counts = new Map<number, number>();
+    const bounded = new Set<string>();
+    let made = 0;
+    const add = (names: readonly string[], callerKey: string): void => {
+      const scope = new RequestScope();
+      scope.callerKey = callerKey;
+      const calls = names.map((name): Call => {
+        const procedure = tableOf(router).get(name) as Procedure;
+        const id = `${made++}`;
+        if (name === 'bounded') bounded.add(id);
+        return { procedure, id, params: undefined, source: undefined, start: -1, end: -1, scope };
+      });
+      const [first] = calls as [Call];
+      const answered = calls.length === 1 ? replyOf(executor, first) : repliesOf(executor, calls);
+      const index = batches.length;
+      const replies = Promise.resolve(answered).then((reply) => {
+        counts.set(index, (counts.get(index) ?? 0) + 1);
+        assert.equal(Array.isArray(reply) ? reply.length : 1, calls.length);
+      });
+      batches.push({ ids: calls.map(({ id }) => id ?? ''), scope, replies });
+    };
+    for (const step of plan) {
+      if ('add' in step) add(step.add, step.caller);
+      else if ('send' in step) executor.sendOne(step.send);
+      else if ('start' in step) executor.workers[step.start]?.start();
+      else if ('end' in step) executor.workers[step.end]?.end(step.isLarge === 0 ? large : '{}');
+      else if ('takeBack' in step) executor.takeBack(step.takeBack);
+      else if ('lose' in step) executor.lose(step.lose);
+      else if ('overrun' in step) executor.overrun(step.overrun);
+      else if ('leave' in step) batches[step.leave]?.scope.cancel();
+      else executor.expire();
+      const inside = executor.workers
+        .flatMap(({ items }) => items)
+        .filter(({ call }) => bounded.has(call.id ?? ''));
+      assert.ok(inside.length <= 1, 'maxConcurrency holds');
+    }
+    // The last one finds a place, if all places are given back.
+    add(['bounded'], 'ann');
+    for (let round = 0; executor.left + executor.inFlight > 0; round++) {
+      assert.ok(round < 1000, `${executor.left} wait, ${executor.inFlight} are sent`);
+      executor.sendOne(round % 2);
+      for (const worker of executor.workers) {
+        worker.start();
+        worker.end('{}');
+      }
+    }
+    await Promise.all(batches.map(({ replies }) => replies));
+    assert.deepEqual(
+      [...counts.values()],
+      batches.map(() => 1),
+    );
+    assert.equal(reports.size, made);
+    assert.ok([...reports.values()].every((count) => count === 1));
+    assert.equal(new Set(executor.log).size, executor.log.length, 'no call begins twice');
+    for (const { ids } of batches) {
+      const began = executor.log.filter((id) => ids.includes(id));
+      assert.deepEqual(
+        began,
+        ids.filter((id) => began.includes(id)),
+        'in the order of the batch',
+      );
+    }
+  });
+  await fc.assert(property, { seed, numRuns: cases(200) });
+});

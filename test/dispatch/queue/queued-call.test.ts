@@ -82,7 +82,8 @@ class Worker implements CallReceiver {
   /** The thread is gone. */
   lose(): QueuedCall[] {
     const back = this.giveBack();
-    for (const item of [...this.items]) {
+    const lost = this.items.slice();
+    for (const item of lost) {
       this.#remove(item);
       item.refuse(cancelled, 1);
     }

@@ -287,10 +287,12 @@ class TypeWriter {
   }
 
   #array(node: ArrayNode, at: At): string {
-    const { prefix, rest, maxItems = Infinity } = node;
+    const { rest, maxItems = Infinity } = node;
     const items = (): string => `${enclosed(this.write(rest, within(at)))}[]`;
-    if (prefix.length === 0)
+    if (node.prefix.length === 0)
       return maxItems === 0 && ['never', 'unknown'].includes(rest.kind) ? '[]' : items();
+    // Items beyond the greatest length never come.
+    const prefix = node.prefix.slice(0, maxItems);
     // Authors who say nothing of the length mean all of them.
     const { minItems = prefix.length } = node;
     const texts = prefix.map((item, index) => {

@@ -47,7 +47,7 @@ export class WorkerCalls implements CallReceiver {
   /** Calls here, and those of them that do not just wait. */
   count = 0;
   working = 0;
-  /** Calls of calls that are not short, among those. */
+  /** Long calls among those. */
   long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;

@@ -409,6 +409,16 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       message: 'must be number',
       type: '[number, ...string[]]',
     },
+    {
+      schema: Type.Array(Type.String(), {
+        prefixItems: [Type.Number(), Type.Number()],
+        maxItems: 1,
+      }),
+      right: [[], [1]],
+      wrong: [['a'], [1, 1]],
+      message: 'must be number',
+      type: '[number]',
+    },
   ],
   allOf: [
     {

@@ -250,7 +250,7 @@ export class WaitingCalls {
     this.plan();
   }
 
-  /** Puts calls back by their age: they wait anew. A batch with a running call is put back when that call ends. */
+  /** Puts calls back by their age: they wait anew. A call of a batch is put back when the call before it has its answer. */
   addBack(items: readonly QueuedCall[]): void {
     const now = clockMs();
     for (const item of items.toReversed()) if (this.#putBack(item)) item.waitingSince = now;
@@ -275,7 +275,7 @@ export class WaitingCalls {
     return true;
   }
 
-  /** A call has its answers, and no worker runs it any more: another call of its procedure may go instead. */
+  /** A call has its answer, and no worker runs it any more: another call of its procedure may go instead. */
   leave(item: QueuedCall): void {
     const limit = this.#limitOf(item);
     if (!item.isInside || limit === undefined) return;

@@ -327,7 +327,9 @@ export class RequestBody implements Holder<RequestScope> {
   /** The whole body; a small one that came in one chunk is that chunk. No more may come. */
   end(): Uint8Array {
     this.#lease?.shorten(this.length);
-    return this.#lease?.bytes ?? this.#bytes?.subarray(0, this.length) ?? nothing;
+    const bytes = this.#lease?.bytes ?? this.#bytes ?? nothing;
+    // Nearly always the room is the body's: a view of it would be one more object for each request.
+    return bytes.byteLength === this.length ? bytes : bytes.subarray(0, this.length);
   }
 
   /**

@@ -94,7 +94,7 @@ export class Deployments {
    * Loads the modules anew, on this thread and in fresh workers, if they or anything they import have changed.
    *
    * If a reload is in progress, it gives up what it has loaded and loads once more: a file may have changed after that reload
-   * had read it. Whoever asked before gets the same outcome.
+   * had read it. Earlier requests get the same outcome.
    *
    * @param path one of the served modules; any other path is an error that names the served ones
    * @returns false when nothing has changed

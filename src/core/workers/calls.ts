@@ -93,7 +93,7 @@ export class WorkerCalls implements CallReceiver {
     const runs = new Map<QueuedCall | OrderedCalls | SentBatch, UnstartedCalls>();
     const items = this.all.filter((item) => item !== undefined);
     for (const item of items.sort(byAge)) {
-      if (item.cameBack || this.#thread.ledger.startedAt(item.ticket) !== undefined) continue;
+      if (item.isReturned || this.#thread.ledger.startedAt(item.ticket) !== undefined) continue;
       const key = item.order ?? item.run ?? item;
       const run = runs.get(key) ?? { first: item, items: new Set(), expectedUs: 0, leastUs: 0 };
       runs.set(key, run);
@@ -338,22 +338,22 @@ export class WorkerCalls implements CallReceiver {
     const ownMs = this.timeoutOf(item);
     const { scope } = item.call;
     if (now < startedAt + ownMs && now < scope.expiresAt) return false;
-    const { run: batch } = item;
+    const { run } = item;
     // The time of one caller costs the others nothing: the run goes on until its own time is over.
-    if (batch !== undefined && now < startedAt + batch.timeoutMs) {
+    if (run !== undefined && now < startedAt + run.timeoutMs) {
       if (!item.isAnswered) this.#expireOne(item, startedAt, now, onAnswered);
       return false;
     }
-    if (batch !== undefined && !batch.isOver) {
-      batch.isOver = true;
-      if (batch.left > 0) this.#count(batch, -1);
+    if (run !== undefined && !run.isOver) {
+      run.isOver = true;
+      if (run.left > 0) this.#count(run, -1);
     }
     const isOrphan = this.orphans.of(item.ticket) === item;
     const isRunning = !isOrphan && this.isRunning(item);
     const isStuck = isRunning || this.#isSilent(item, now);
     if (item.isAnswered) {
       // It was answered at its caller's own time. From now on the thread must answer for it.
-      const isUnheard = batch !== undefined && !isOrphan && !isRunning;
+      const isUnheard = run !== undefined && !isOrphan && !isRunning;
       if (isUnheard && item.abortedAt === Number.POSITIVE_INFINITY) {
         this.#abort(item, 'deadline', now);
       }

@@ -291,7 +291,7 @@ export class Pool extends QueuedExecutor {
       this.#behindSlices.push(worker);
       return false;
     }
-    const items = worker.calls.takeBack((item) => overrun === 'call' || !item.cameBack);
+    const items = worker.calls.takeBack((item) => overrun === 'call' || !item.isReturned);
     if (items.length === 0 && overrun !== 'call') return false;
     this.waiting.addBack(items);
     worker.watchdog.markOverrun(now);

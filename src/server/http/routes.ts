@@ -115,7 +115,7 @@ export class Routes {
     if (serves !== 'calls') for (const route of operatorRoutes(service, serves)) this.#add(route);
   }
 
-  /** A path that two routes have is the first one's: `path` may be `/`, where the console has its own. */
+  /** If two routes have one path, the first route gets it: `path` may be `/`, which the console has too. */
   #add(route: Route): void {
     const { path } = route;
     if (path.endsWith('/*')) this.#below.push([path.slice(0, -1), route]);
@@ -130,7 +130,7 @@ export class Routes {
     return this.nothing;
   }
 
-  /** The same for a handler that is mounted in a server: there `/` is the page of whoever mounts it. */
+  /** The same for a handler that is mounted in a server: there `/` belongs to that server. */
   findMounted(path: string): Route | undefined {
     const route = this.find(path);
     return route === this.nothing || (path === '/' && route !== this.rpc) ? undefined : route;

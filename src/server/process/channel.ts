@@ -10,7 +10,7 @@ export interface StartOrder {
   /** No process of this supervisor has listened yet: this one must check that its port is free. */
   readonly isFirst: boolean;
   readonly modules: readonly string[];
-  /** The configuration, with the chosen ports in place of 0. */
+  /** The configuration, with the chosen ports instead of 0. */
   readonly config: Config;
   /** Of the supervisor. A successor may be of another one, after an update in place. */
   readonly version: string;

@@ -76,7 +76,7 @@ export class SupervisorLink {
     return this.#channel.tell({ type: 'drained', snapshot });
   }
 
-  /** What all processes of the service have counted; undefined where the supervisor has gone. */
+  /** What all processes of the service have counted; undefined if the supervisor has gone. */
   async collectAll(): Promise<readonly MetricsSnapshot[] | undefined> {
     return (await this.#channel.ask({ type: 'collect' })) as readonly MetricsSnapshot[] | undefined;
   }

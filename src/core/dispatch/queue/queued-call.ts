@@ -95,8 +95,8 @@ const portionUs = 8000;
  *        +---------------+
  *
  * Calls of an ordered batch are linked in their order, as long as they have no answer. The first one that is not sent waits in
- * the queue for all after it; whoever sends it sends as many of them along as one portion allows. Only the methods here change
- * the state.
+ * the queue for all after it, and `sendTo` sends as many of them along as one portion allows. The queue and the methods here
+ * change the state.
  */
 export class QueuedCall implements QueuedWork, CancelListener {
   call: Call;
@@ -127,7 +127,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
   /** How it was sent last; undefined: its procedure has no affinity, or it runs in order. */
   affinity: SentAffinity | undefined = undefined;
   /** Whether it was sent and taken back before it began. */
-  cameBack = false;
+  isReturned = false;
   /** Where it was sent last. */
   receiver: CallReceiver | undefined = undefined;
   /** Names the call at its worker. */
@@ -220,9 +220,9 @@ export class QueuedCall implements QueuedWork, CancelListener {
 
   /** Expected microseconds of those that were sent and came back. */
   get returnedUs(): number {
-    if (!this.cameBack) return 0;
+    if (!this.isReturned) return 0;
     let sum = this.callUs;
-    for (let item = this.next; item?.cameBack; item = item.next) sum += item.callUs;
+    for (let item = this.next; item?.isReturned; item = item.next) sum += item.callUs;
     return sum;
   }
 
@@ -236,10 +236,6 @@ export class QueuedCall implements QueuedWork, CancelListener {
   /** The same of this call alone. */
   get callLeastUs(): number {
     return this.cost.leastUs + transferCostUs(this.#bytes);
-  }
-
-  get isReturned(): boolean {
-    return this.cameBack;
   }
 
   /** Whether it is sent together with those before it, which are expected to take `sumUs`. */
@@ -262,7 +258,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
   /** The call has come back, and has not run. */
   takeBack(): void {
     this.state = 'held';
-    this.cameBack = true;
+    this.isReturned = true;
   }
 
   onCancelled(): void {

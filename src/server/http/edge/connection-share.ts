@@ -47,7 +47,7 @@ export class CountedConnections {
       share?.take({ scope: address, amount: 1 });
       return undefined;
     }
-    // Nobody knows whose connections have closed since the count: they make room for whoever asks first, until the next one.
+    // The count does not tell whose connections have closed since: until the next count, their room goes to the first callers.
     return share.used > open + 0.5 ? undefined : denial;
   }
 

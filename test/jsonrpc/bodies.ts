@@ -102,7 +102,7 @@ function escaped(text: string): fc.Arbitrary<string> {
   });
 }
 
-export const value: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
+const value: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.constantFrom(

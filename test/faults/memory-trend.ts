@@ -54,7 +54,7 @@ function troughs(points: readonly [number, number][]): [number, number][] {
   });
 }
 
-export function trendOf(points: readonly (readonly [x: number, y: number])[]): Trend {
+function trendOf(points: readonly (readonly [x: number, y: number])[]): Trend {
   const { slope, intercept, spread } = fit(points);
   const residual = points.reduce((sum, [x, y]) => sum + (y - intercept - slope * x) ** 2, 0);
   return { slope, error: t95 * Math.sqrt(residual / (points.length - 2) / spread) };

@@ -5,13 +5,9 @@ import { maxReplyBytes } from './bench.ts';
 import { type Clause, streams, streamsInThreads } from './clause.ts';
 import { endsOnce } from './expect.ts';
 import { assertInOrder, dataOf, streamEnds } from './expect-stream.ts';
-import {
-  shortlyMs,
-  streamDeaths,
-  streamMixes,
-  streamsClosedInTheMidst,
-} from './generated-streams.ts';
 
+/** Milliseconds: a machine that is busy with other work must not keep a generator from a value for so long. */
+const shortlyMs = 500;
 /** Of a close that waits for as long as it must. */
 const patientMs = 600_000;
 
@@ -179,20 +175,5 @@ export const streamClauses: readonly Clause[] = [
       }
       assert.equal(streaming.reader.values.length, 50);
     },
-  },
-  {
-    name: 'whatever is mixed, each stream ends once, with its values in order',
-    holdsFor: streams,
-    check: streamMixes,
-  },
-  {
-    name: 'whatever is mixed, a thread that dies or is stopped ends each of its streams once',
-    holdsFor: streamsInThreads,
-    check: streamDeaths,
-  },
-  {
-    name: 'whatever is mixed, a close or a reload in the midst ends each stream once',
-    holdsFor: streams,
-    check: ({ subject }) => streamsClosedInTheMidst(subject),
   },
 ];

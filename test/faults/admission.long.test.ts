@@ -106,44 +106,6 @@ describe('a bounded queue', () => {
     assert.deepEqual(new Set(runsOf([...refused, ...batch, ...silent])), new Set([0]));
     await service.assertIdle();
   });
-
-  test('five times more than there is room for: each id has one answer, each admitted call runs once, no refused one does', async () => {
-    const sent: Promise<Ended[]>[] = [];
-    const all: Plan[] = [];
-    for (let burst = 0; burst < 40; burst++) {
-      const some = plans(25, burst % 4 === 0 ? 'slow' : 'echo', { method: 'long' });
-      all.push(...some);
-      sent.push(service.sendAll(some));
-      await turn();
-    }
-    const ended = (await Promise.all(sent)).flat();
-    assert.equal(ended.length, all.length);
-    for (const one of ended) {
-      if (one.outcome !== 'ok') assertOverloaded(one);
-      assert.equal(board.runs(one.plan.params.n), one.outcome === 'ok' ? 1 : 0);
-    }
-    assert.ok(ended.some(({ outcome }) => outcome === '-32000'));
-    await service.assertIdle();
-  });
-
-  test('the place that a cancelled call had on a worker is given to the next', async () => {
-    const holding = plan('holdAfterReturn', { gate: gate() });
-    assertOk([await service.send(holding)]);
-    await until(() => board.marks(holding.params.n) === 1);
-    // The worker seems to be free, and takes one; what is heavy does not go behind it.
-    const caller = new AbortController();
-    const dropped = plan('echo', { method: 'heavy' });
-    const cancelled = service.send(dropped, { signal: caller.signal });
-    const next = plans(2, 'echo', { method: 'heavy' });
-    const answers = service.sendAll(next);
-    await until(() => service.pool.queued === 2);
-    caller.abort();
-    assert.equal((await cancelled).outcome, '-32003');
-    board.open(holding.params.gate);
-    assertOk(await answers);
-    assertRanOnce(next);
-    assert.equal(board.runs(dropped.params.n), 0);
-  });
 });
 
 describe('maxQueue: 0', () => {
@@ -157,23 +119,6 @@ describe('maxQueue: 0', () => {
     board.open(gate);
     assertOk([await held]);
     assertOk([await service.send(plan())]);
-    assert.equal(board.runs(refused.params.n), 0);
-  });
-
-  test('what a worker gives back that is held up was let in: it waits, and runs once', async () => {
-    const first = plan('holdAfterReturn', { gate: gate() });
-    assertOk([await service.send(first)]);
-    await until(() => board.marks(first.params.n) === 1);
-    // The worker seems to be idle, but its thread begins nothing, as on a machine that is too busy to let it.
-    const letIn = plan();
-    const answer = service.send(letIn);
-    await until(() => service.pool.workers[0]?.inFlight === 1);
-    await Promise.race([answer, until(() => service.pool.queued === 1)]);
-    const refused = plan();
-    assertOverloaded(await service.send(refused));
-    board.open(first.params.gate);
-    assertOk([await answer, await service.send(plan())]);
-    assertRanOnce([letIn]);
     assert.equal(board.runs(refused.params.n), 0);
   });
 });
@@ -206,21 +151,6 @@ describe('a bounded wait', () => {
       assert.ok(['ok', '-32000'].includes(outcome), outcome);
     }
     await service.whole();
-  });
-});
-
-describe('a spare', () => {
-  const service = Service.suite({ workers: 1, spareWorkers: 1, maxQueueMs: 200 });
-
-  test('takes what follows a killed call of a batch, however long that ran', async () => {
-    await eventually(async () => {
-      await until(() => service.pool.spares === 1);
-      const { heavy, some, answer } = await holdInBatch(service);
-      assertOverloaded(await service.send(plan()));
-      board.open(heavy.params.gate);
-      assert.deepEqual(outcomes(await answer), ['ok', '-32001', 'ok', 'ok', 'ok']);
-      assertRanOnce(some);
-    });
   });
 });
 
@@ -278,22 +208,6 @@ describe('maxConcurrency', () => {
     await service.assertIdle();
   });
 
-  test('calls that wait count as well as those that compute, in batches too', async () => {
-    const open = gate();
-    const batches = Array.from({ length: 4 }, () =>
-      plans(3, 'wait', { method: 'two', gate: open }),
-    );
-    board.takeMostInside();
-    const answers = batches.map((some) => service.batch(some));
-    await until(() => runsOf(batches.flat()).filter((runs) => runs > 0).length === 2);
-    assertOk(await service.sendAll(plans(20)));
-    board.open(open);
-    for (const answer of answers) assertOk(await answer);
-    assertRanOnce(batches.flat());
-    assert.ok(board.takeMostInside() <= 2);
-    await service.assertIdle();
-  });
-
   for (const kind of ['loop', 'never'] as const) {
     test(`a slot is freed by ${kind === 'loop' ? 'a kill' : 'a replacement of the worker, after 10 s'}`, async () => {
       // The calls behind it have the same short deadline.
@@ -336,31 +250,5 @@ describe('maxConcurrency', () => {
     assertOk([await ended, ...(await answers)]);
     assert.equal(board.marks(running.params.n), 1, 'its signal aborted');
     assertRanOnce(next);
-  });
-
-  test('one that is cancelled, on its way from the gate to a worker, passes its slot on', async () => {
-    let isLate: boolean;
-    do {
-      const open = gate();
-      const running = plan('wait', { method: 'one', gate: open });
-      const first = service.send(running);
-      await begun(running);
-      const caller = new AbortController();
-      const dropped = plan('echo', { method: 'one' });
-      const cancelled = service.send(dropped, { signal: caller.signal });
-      const next = plans(3, 'echo', { method: 'one' });
-      const answers = service.sendAll(next);
-      await until(() => service.pool.queued === 4);
-      board.open(open);
-      await first;
-      caller.abort();
-      const { outcome } = await cancelled;
-      assertOk(await answers);
-      assertRanOnce(next);
-      // Where the machine kept this thread from going on, the call had begun by then.
-      isLate = board.runs(dropped.params.n) > 0;
-      if (!isLate) assert.equal(outcome, '-32003');
-    } while (isLate);
-    await service.assertIdle();
   });
 });

@@ -56,16 +56,6 @@ describe('close()', () => {
     for (const outcome of rest) assert.ok(['ok', '-32003'].includes(outcome), outcome);
   });
 
-  test('while it starts: ready() rejects, and no thread is left', async () => {
-    const before = threadCount();
-    const service = new Service({ workers: 2, spareWorkers: 1 });
-    const ready = assert.rejects(service.dispatcher.ready(), /closed/);
-    const closing = service.dispatcher.close();
-    await ready;
-    await closing;
-    await until(() => threadCount() <= before);
-  });
-
   test('while it reloads: the reload is refused or done, calls are answered, and no thread is left', async (t) => {
     const { module, renew } = versionedModule(t);
     const before = threadCount();

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { StartupError } from '../../src/index.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { until } from '../turns.ts';
-import { assertOk, begun, board, fixture, gate, outcomes, plan, plans, Service } from './plans.ts';
+import { assertOk, begun, fixture, gate, outcomes, plan, plans, Service } from './plans.ts';
 
 interface Rig {
   readonly module: string;
@@ -78,45 +78,6 @@ async function assertStates(service: Service, version: number): Promise<void> {
 }
 
 describe('setup() and teardown()', () => {
-  test('run once per replica and once inline, again at each reload and for a replacement; context.state is right in both places', async (t) => {
-    const { module, renew, count, lines } = rig(t);
-    const service = await Service.start(t, { modules: [module], workers: 2, spareWorkers: 1 });
-    await until(() => service.pool.spares === 1);
-    assert.deepEqual([count(/^setup 1 in main/), count(/^setup 1 in a worker/)], [1, 3]);
-    await assertStates(service, 1);
-
-    assert.equal((await service.send(plan('reallyExit'))).outcome, '-32002 exit');
-    await until(() => service.pool.spares === 1 && service.pool.workers.length === 2);
-    assert.deepEqual([count(/^setup 1 in main/), count(/^setup 1 in a worker/)], [1, 4]);
-    await assertStates(service, 1);
-    assert.equal(count(/^teardown/), 0);
-
-    const open = gate();
-    const old = ['long', 'in.long'].map((method) => plan('wait', { method, gate: open }));
-    const finishing = service.sendAll(old);
-    for (const one of old) await begun(one);
-    renew();
-    assert.equal(await service.dispatcher.reload(), true);
-    await until(() => service.pool.spares === 1);
-    assert.deepEqual([count(/^setup 2 in main/), count(/^setup 2 in a worker/)], [1, 3]);
-    await assertStates(service, 2);
-    assert.equal(count(/^teardown/), 0, 'the old generation has not drained');
-    board.open(open);
-    assertOk(await finishing);
-    await until(() => count(/^teardown 1/) === 4);
-    assert.equal(count(/^teardown 1 in main/), 1);
-    // Its workers end first: what the inline side holds is there to the last.
-    assert.equal(lines().at(-1), 'teardown 1 in main');
-    assert.equal(count(/^teardown 2/), 0);
-
-    assert.equal(await service.dispatcher.reload(), false);
-    const closing = service.dispatcher.close();
-    await Promise.all([closing, service.dispatcher.close(), service.dispatcher.close(0)]);
-    await service.dispatcher.close();
-    assert.deepEqual([count(/^teardown 2 in main/), count(/^teardown 2 in a worker/)], [1, 3]);
-    assert.equal(count(/^setup/), 1 + 4 + 1 + 3);
-  });
-
   for (const where of ['main', 'a worker']) {
     test(`a setup that fails in ${where} at a reload leaves the old generation and its state`, async (t) => {
       const { module, renew, setFault, count } = rig(t);

@@ -30,54 +30,6 @@ describe('one worker: what a killed thread leaves behind', () => {
     maxRequestMs: 600_000,
   });
 
-  for (const kind of ['loop', 'spinLater'] as const) {
-    test(`${kind}: what had ended is delivered, what had not started runs on another thread exactly once, what waited is a lost neighbour`, async () => {
-      await service.whole();
-      await service.learn(...cheap);
-      const waiting = plan('wait', { method: 'long', gate: gate() });
-      const waits = service.send(waiting);
-      const thread = await begun(waiting);
-      const before = plans(15, 'echo', { method: 'long' });
-      const culprit = plan(kind);
-      const after = plans(15, 'echo', { method: 'long' });
-      const [first, own, last] = await Promise.all([
-        service.sendAll(before),
-        service.send(culprit),
-        service.sendAll(after),
-      ]);
-      assertOk([...first, ...last]);
-      assertRanOnce([...before, culprit, ...after]);
-      assert.equal(own.outcome, '-32001');
-      assert.deepEqual(own.data, { timeoutMs: 120 });
-      for (const ended of first) assert.equal(ended.thread, thread, 'it had ended before');
-      if (kind === 'loop') {
-        for (const ended of last) assert.notEqual(ended.thread, thread, 'it ran elsewhere');
-      }
-      assert.equal((await waits).outcome, '-32002 neighbour');
-      assert.equal(board.runs(waiting.params.n), 1, 'what may have run is not run again');
-      assert.notDeepEqual(service.threads, [thread]);
-      await service.assertIdle();
-    });
-  }
-
-  test('calls that never settle do not use a worker up', async () => {
-    await service.whole();
-    // A thread that a busy machine lets not answer for half a second is ended, and its calls with it: then all are sent again.
-    for (let left = 5; ; left--) {
-      const { kills } = service.pool;
-      // More than one worker can hold.
-      const some = plans(5000, 'never', { method: 'soon' });
-      const ended = await service.sendAll(some);
-      await service.assertIdle();
-      assertOk(await service.sendAll(plans(20)));
-      if (service.pool.kills > kills && left > 0) continue;
-      assert.deepEqual(new Set(outcomes(ended)), new Set(['-32001']));
-      assertRanOnce(some);
-      assert.equal(service.pool.kills, kills);
-      break;
-    }
-  });
-
   test('a caller that goes while the rest of its batch is taken back: what runs of it is told all the same', async () => {
     await service.whole();
     await service.learn('long');
@@ -192,19 +144,6 @@ describe('two workers: a misjudged call', () => {
     assertOk(await holding);
     assertRanOnce(held.slice(0, 1));
     await service.assertIdle();
-  });
-
-  test('what follows the heavy call in its own batch still waits for it', async () => {
-    await service.learn(...cheap);
-    const heavy = plan('hold', { method: 'long', gate: gate() });
-    const some = [heavy, ...plans(5, 'echo', { method: 'long' })];
-    const answer = service.batch(some);
-    await begun(heavy);
-    for (let round = 0; round < 20; round++) assertOk(await service.sendAll(plans(5)));
-    assert.deepEqual(runsOf(some), [1, 0, 0, 0, 0, 0]);
-    board.open(heavy.params.gate);
-    assertOk(await answer);
-    assertRanOnce(some);
   });
 });
 

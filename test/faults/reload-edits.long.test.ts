@@ -105,22 +105,6 @@ describe('a reload that hangs', () => {
     });
   }
 
-  test('time and again: each time what is asked for last is served', async (t) => {
-    const served = new EditedModule(t);
-    await served.dispatcher.ready();
-    for (let version = 2; version < 8; version += 2) {
-      served.edit(0, `writeFileSync(here('begun${version}'), ''); for (;;);`);
-      const hanging = served.dispatcher.reload();
-      await until(() => existsSync(served.file(`begun${version}`)));
-      served.edit(version);
-      const mended = served.dispatcher.reload();
-      served.edit(version + 1);
-      const outcomes = await Promise.all([hanging, mended, served.dispatcher.reload()]);
-      assert.deepEqual(outcomes, [true, true, true]);
-      assert.deepEqual(await served.versions(), Array(3).fill(version + 1));
-    }
-  });
-
   test('is given up after startTimeoutMs, with a line that says what hangs where', async (t) => {
     const served = new EditedModule(t, { startTimeoutMs: 15_000 });
     await served.dispatcher.ready();
@@ -145,18 +129,6 @@ describe('a reload that hangs', () => {
 });
 
 describe('close()', () => {
-  test('while a module hangs at the start: the start fails, and nothing is left to wait for', async (t) => {
-    const served = new EditedModule(
-      t,
-      {},
-      "writeFileSync(here('begun'), ''); await new Promise(() => {});",
-    );
-    const refused = assert.rejects(served.dispatcher.ready(), /closed/);
-    await until(() => existsSync(served.file('begun')));
-    await served.dispatcher.close();
-    await refused;
-  });
-
   test('does not wait for a teardown() that hangs, and says so', async (t) => {
     const hung =
       'export const setup = () => 1; export const teardown = () => new Promise(() => {});';

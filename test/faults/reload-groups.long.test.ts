@@ -83,14 +83,3 @@ test('a reload may bring a group into use, and out of it again', async (t) => {
   assert.deepEqual(await served.versions(), [4, 4, 4]);
   await until(() => threadsOf(served).length === 1);
 });
-
-test('where a group has no worker of the old code left, the service reloads by itself', async (t) => {
-  const dying = `${grouped}
-router.rpc({ name: 'dieInGroup', group: 'heavy' }, () => process.reallyExit(1));`;
-  const served = new EditedModule(t, { groups }, dying);
-  await served.dispatcher.ready();
-  served.edit(2, dying);
-  await resultOf(served, 'dieInGroup');
-  await until(() => served.lines.some(({ fields }) => fields.event === 'reloaded'));
-  assert.deepEqual(await versions(served), [2, 2, 2, 2]);
-});

@@ -9,19 +9,6 @@ import { EditedModule } from './edited-module.ts';
 const changed =
   /version\.mjs has changed since it was loaded|served\.mjs has changed since it was loaded/;
 
-test('an edit that hangs is not loaded by a replacement: put back, the file is loaded at once', async (t) => {
-  const served = new EditedModule(t, { workers: 2 });
-  await served.dispatcher.ready();
-  served.edit(2, "writeFileSync(here('begun'), ''); for (;;);");
-  await served.killWorker();
-  await served.logged(changed);
-  assert.deepEqual(await served.versions(), [1, 1, 1]);
-  served.edit(1);
-  await until(() => served.dispatcher.stats().pool?.workers.length === 2);
-  assert.deepEqual(await served.versions(), [1, 1, 1]);
-  assert.equal(existsSync(served.file('begun')), false);
-});
-
 test('a replacement whose files change while it hangs is given up long before startTimeoutMs', async (t) => {
   const setup = `export const setup = () => new Promise((resolve) => {
   if (isMainThread || !existsSync(here('waits'))) resolve(undefined);

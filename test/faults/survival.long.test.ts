@@ -150,23 +150,4 @@ describe(`each fault among good calls (FAULT_SEED=${seed})`, () => {
       );
     }
   });
-
-  test('a frame that holds one of each fault among good calls: every id once, in order, the good ones run once', async () => {
-    await service.whole();
-    const some = faults.flatMap((fault) => [plan(), planOf(fault), plan('echo', { notify: true })]);
-    const answers = await service.batch(some);
-    const byKind = new Map(faults.map(({ kind, outcomes }) => [kind, outcomes]));
-    for (const { outcome, plan } of answers) {
-      const allowed = byKind.get(plan.params.kind) ?? ['ok'];
-      assert.ok(allowed.includes(outcome), `${plan.params.kind}: ${outcome}`);
-    }
-    assertRanOnce(some);
-    const orders = some.map(({ params }) => board.order(params.n));
-    assert.deepEqual(
-      orders,
-      orders.toSorted((a, b) => a - b),
-      'they began in order',
-    );
-    assertOk(await service.sendAll(plans(20)));
-  });
 });

@@ -24,39 +24,6 @@ async function countOf(running: Running, series: string): Promise<number> {
   return line === undefined ? 0 : Number(line.slice(series.length + 1));
 }
 
-test('affinity: of calls one after another with a few popular keys more than half go to the worker of their key, and both workers run calls', async (t) => {
-  const running = await started(t);
-  const threads: unknown[] = [];
-  for (let id = 0; id < 200; id++) {
-    // Zipf: the key k is wanted about 1 / k as often as the first.
-    const docId = `doc ${Math.floor(100 ** ((id * 0.618_034) % 1))}`;
-    threads.push(resultOf(await running.ask({ method: 'render', params: { docId }, id })));
-  }
-  assert.equal(new Set(threads).size, 2);
-  const hits = await countOf(running, 'tandem_affinity_total{procedure="render",outcome="hit"}');
-  const steals = await countOf(
-    running,
-    'tandem_affinity_total{procedure="render",outcome="steal"}',
-  );
-  assert.equal(hits + steals, 200);
-  assert.ok(hits > 100, `${hits} hits`);
-  assert.ok(
-    (await countOf(
-      running,
-      'tandem_affinity_wait_seconds_total{procedure="render",outcome="hit"}',
-    )) > 0,
-  );
-});
-
-test('affinity: calls of a single key do not leave the other worker idle', async (t) => {
-  const running = await started(t);
-  const calls = Array.from({ length: 40 }, (_, id) =>
-    running.ask({ method: 'render', params: { docId: 7 }, id }),
-  );
-  const threads = (await Promise.all(calls)).map(resultOf);
-  assert.equal(new Set(threads).size, 2);
-});
-
 test('affinity: one call at a time goes to the worker of its key; positional params and JSON-RPC batches have no key', async (t) => {
   const running = await started(t);
   for (let id = 0; id < 20; id++) {

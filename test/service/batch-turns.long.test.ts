@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { all, results, started } from './batching.ts';
-import { resultOf } from './running.ts';
 
 test('a caller of one call waits for two runs at most beside a caller of many', async (t) => {
   const running = await started(t);
@@ -62,59 +61,3 @@ test('callers of a batch procedure that runs inline take turns', async (t) => {
     Array.from({ length: 20 }, (_, i) => `many ${i}`),
   );
 });
-
-test('each caller pays for its own calls in a run with the calls of others', async (t) => {
-  const running = await started(t);
-  const { journal } = running;
-  for (let i = 0; i < 10; i++) {
-    await all(running, 'together', 1);
-    await all(running, 'costly', 1);
-  }
-  journal.clear();
-  const held = running.call('hold', 'held');
-  await running.begunOn('held');
-  const many = Array.from({ length: 300 }, (_, i) =>
-    running.call('together', `many ${i}`, { remoteAddress: '192.0.2.1' }),
-  );
-  const others = Array.from({ length: 40 }, (_, i) =>
-    running.call('costly', `other ${i}`, { remoteAddress: '192.0.2.2' }),
-  );
-  running.release();
-  await Promise.all([held, ...many, ...others]);
-  const lines = journal.lines().filter((line) => !line.startsWith('held'));
-  const before = lines
-    .slice(0, lines.lastIndexOf('other 39'))
-    .filter((line) => line.startsWith('many'));
-  // 40 calls of about 2 ms, beside calls of about 1 ms: about as much time for both callers.
-  assert.ok(before.length < 200, `${before.length} calls of the other caller ran before`);
-});
-
-for (const place of ['inline', 'worker']) {
-  test(`a light call waits for few heavy calls of another caller of its batch procedure, ${place}`, async (t) => {
-    const running = await started(t);
-    const { journal } = running;
-    // What a call costs is known then.
-    for (let i = 0; i < 4; i++) await all(running, `${place}.heavy`, 2);
-    journal.clear();
-    const many = Array.from({ length: 24 }, (_, i) =>
-      running.call(`${place}.heavy`, `many ${i}`, { remoteAddress: '192.0.2.1' }),
-    );
-    const one = running.call(`${place}.heavy`, 'one', { remoteAddress: '192.0.2.2' });
-    const replies = await Promise.all([one, ...many]);
-    const sizes = replies.map((reply) => Number(resultOf(reply)));
-    assert.ok(Math.max(...sizes) <= 8, sizes.join());
-    assert.ok(journal.lines().indexOf('one') < 16, journal.lines().join());
-    assert.equal(journal.lines().length, 25);
-  });
-
-  test(`a batch handler that takes as long for many calls as for one is given all that wait, ${place}`, async (t) => {
-    const running = await started(t);
-    for (let i = 0; i < 4; i++) await all(running, `${place}.scan`, 1);
-    // What a call costs is learned from runs, which other work on the machine makes longer at times.
-    let sizes: unknown[] = [];
-    for (let i = 0; i < 200 && sizes[0] !== 64; i++) {
-      sizes = results(await all(running, `${place}.scan`, 64));
-    }
-    assert.deepEqual(sizes, Array(64).fill(64));
-  });
-}

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { EditedModule } from '../faults/edited-module.ts';
-import { until } from '../turns.ts';
 
 const groups = { heavy: { workers: 1, spareWorkers: 0 } };
 const threads = ['here', 'worker', 'heavy'] as const;
@@ -93,56 +91,4 @@ test('a thread starts although what is replayed fails there, and the log says so
   served.edit(2, noting);
   assert.equal(await dispatcher.reload(), true);
   assert.equal(failed().length, 7);
-});
-
-test('a broadcast while a reload runs reaches the threads that exist, the new ones after their setup', async (t) => {
-  const served = await start(t);
-  const { dispatcher } = served;
-  const waiting = `${noting}
-export async function setup({ isMainThread }) {
-  if (isMainThread) {
-    writeFileSync(here('begun'), '');
-    while (!existsSync(here('go'))) await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  ran.push('set up');
-}`;
-  await dispatcher.broadcast('note', 'before', { replay: 'last' });
-  served.edit(2, waiting);
-  const reloaded = dispatcher.reload();
-  await until(() => existsSync(served.file('begun')));
-  const results = await dispatcher.broadcast('note', 'meanwhile');
-  // The answer is of the threads that serve.
-  assert.deepEqual(
-    results.map(({ place, ok }) => [place, ok]),
-    [
-      ['inline', true],
-      ['worker', true],
-      ['worker:heavy', true],
-    ],
-  );
-  assert.deepEqual(await ran(served), Array(3).fill(['before', 'meanwhile']));
-  served.folder.write('go', '');
-  assert.equal(await reloaded, true);
-  // The worker of the group started later.
-  assert.deepEqual(await ran(served), [
-    ['set up', 'before', 'meanwhile'],
-    ['set up', 'before', 'meanwhile'],
-    ['set up'],
-  ]);
-});
-
-test('a reload keeps the old threads until they have answered a broadcast', async (t) => {
-  const served = await start(
-    t,
-    noting.replace('await new', "while (!existsSync(here('go'))) await new"),
-  );
-  const { dispatcher } = served;
-  const pending = dispatcher.broadcast('note', 1);
-  served.edit(2, noting);
-  assert.equal(await dispatcher.reload(), true);
-  served.folder.write('go', '');
-  assert.deepEqual(
-    (await pending).map(({ ok }) => ok),
-    [true, true, true],
-  );
 });

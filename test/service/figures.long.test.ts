@@ -104,22 +104,6 @@ describe('CPU time and memory by worker', () => {
     // Linux keeps 15 bytes.
     for (const name of ['tw-worker-1', 'tw-transcript-1']) assert.ok(names.includes(name), name);
   });
-
-  test('are those of the thread in the snapshot', async () => {
-    const { metrics } = running.dispatcher;
-    const workers = metrics?.snapshot().workers ?? [];
-    assert.deepEqual(
-      workers.map(({ group, worker }) => [group, worker]),
-      [
-        [null, 1],
-        ['transcriptions', 1],
-      ],
-    );
-    for (const { cpuSeconds, heapBytes } of workers) {
-      assert.ok(Number(heapBytes) > 1024 ** 2);
-      assert.equal(cpuSeconds === null, !isLinux);
-    }
-  });
 });
 
 test('a reload and a lost worker add no series, and no counter falls', async (t) => {

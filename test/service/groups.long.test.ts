@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { until } from '../turns.ts';
-import { cancelled, fixture, lost, Running, resultOf } from './running.ts';
+import { fixture, lost, Running, resultOf } from './running.ts';
 
 const modules = [fixture('groups.ts')];
 
@@ -46,20 +46,6 @@ describe('a group of workers', () => {
     ] as const) {
       assert.equal(resultOf(await running.ask({ method, id: method })), thread, method);
     }
-  });
-
-  test('keeps the order of a batch that leads from place to place', async () => {
-    const methods = ['heavy.note', 'note', 'heavy.note', 'heavy.note', 'here', 'note'];
-    const { file } = running.journal;
-    const batch = methods.map((method, id) => {
-      return method === 'here' ? { method, id } : { method, id, params: { file, text: `${id}` } };
-    });
-    const replies = JSON.parse((await running.ask(batch)) ?? '') as { id: number }[];
-    assert.deepEqual(
-      replies.map(({ id }) => id),
-      [0, 1, 2, 3, 4, 5],
-    );
-    assert.deepEqual(running.journal.lines(), ['0', '1', '2', '3', '5']);
   });
 
   test('is waited for by its own calls alone, and has its own figures', async () => {
@@ -136,22 +122,6 @@ test('a group has a lane where it has a spare', async (t) => {
   assert.equal(statsOf(running).pool.lane, undefined);
   running.release();
   await held;
-});
-
-test('close answers what the workers of every group have', async (t) => {
-  const running = Running.make(t, { modules, groups: { heavy } });
-  await running.dispatcher.ready();
-  const replies = ['heavy.block', 'block'].map((method) => running.call(method, method));
-  await Promise.all(['heavy.block', 'block'].map((text) => running.begunOn(text)));
-  const waiting = running.call('heavy.hold', 'waits');
-  await until(() => statsOf(running).heavy.queued === 1);
-  await running.dispatcher.close(0);
-  assert.deepEqual(await Promise.all(replies), [
-    lost('heavy.block', 'shutdown'),
-    lost('block', 'shutdown'),
-  ]);
-  assert.equal(await waiting, cancelled('waits'));
-  assert.deepEqual(Object.keys(running.dispatcher.stats().groups), []);
 });
 
 describe('what is wrong with groups is told at the start, in one line', () => {

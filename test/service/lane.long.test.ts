@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync } from 'node:fs';
 import { before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { DispatcherOptions } from '../../src/index.ts';
-import { EditedModule } from '../faults/edited-module.ts';
 import { until } from '../turns.ts';
-import { expired, fixture, isSettled, lost, ok, Running, resultOf } from './running.ts';
-
-/** What is short until a file says that it stays, and what holds its thread. */
-const laneProcedures = `
-const note = (name) => writeFileSync(here(name), '');
-const nap = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
-router.rpc({ name: 'short', placement: 'worker' }, () => {
-  for (; existsSync(here('stay')); nap()) note('stayed');
-  return version;
-});
-router.rpc({ name: 'hold', placement: 'worker' }, () => {
-  for (note('held'); !existsSync(here('go')); ) nap();
-  return version;
-});`;
+import { expired, fixture, isSettled, ok, Running, resultOf } from './running.ts';
 
 /** What is held here is held for as long as the test takes, which is long on a busy machine. */
 const untimed = { timeoutMs: 600_000, maxRequestMs: 600_000 } as const;
@@ -240,56 +224,6 @@ test('the spare takes the place of a lost worker with what runs on it', async (t
   assert.equal(running.journal.lines().filter((line) => line.startsWith('stays ')).length, 1);
 });
 
-test('calls short and long beside kills are each answered once', async (t) => {
-  const lane = await Lane.start(t);
-  const { running } = lane;
-  const { file } = running.journal;
-  const before = running.journal.lines().length;
-  let isOver = false;
-  const names: string[] = [];
-  const shorts = Array.from({ length: 4 }, async (_, caller) => {
-    while (!isOver) {
-      const text = `${caller}-${names.length}`;
-      names.push(text);
-      assert.ok(typeof resultOf(await lane.ask({ text })) === 'number');
-      // Calls all the while are what is wanted, not a core that they fill.
-      await pause(1);
-    }
-  });
-  const kills = 6;
-  for (let n = 0; n < kills; n++) {
-    const text = `kill ${n}`;
-    // Some at a worker, some on the lane beside a call that holds the worker.
-    const kill = (): Promise<string | undefined> =>
-      n % 2 === 0
-        ? running.ask({ method: 'spin', params: { file, text, spin: true }, id: text })
-        : lane.ask({ method: 'shortWithLimit', text, hold: true });
-    const answer = expired(text, n % 2 === 0 ? 200 : 300);
-    // On a busy machine its time may be over before it has begun: then it kills nobody.
-    while (lane.kills === n) assert.equal(await kill(), answer);
-  }
-  isOver = true;
-  await Promise.all(shorts);
-  assert.equal(lane.kills, kills);
-  const lines = running.journal.lines().slice(before);
-  const ran = lines.filter((line) => !line.startsWith('kill ')).map((line) => line.split(' ')[0]);
-  assert.equal(ran.length, names.length);
-  assert.deepEqual(new Set(ran), new Set(names));
-});
-
-test('the end of a service answers what is on the lane', async (t) => {
-  const lane = await Lane.start(t);
-  const { running } = lane;
-  const { reply: long } = await lane.hold();
-  const slow = lane.ask({ text: 'slow', hold: true });
-  await running.begunOn('slow');
-  const closing = running.dispatcher.close(0);
-  assert.equal(await long, lost('long', 'shutdown'));
-  assert.equal(await slow, lost('slow', 'shutdown'));
-  running.release();
-  await closing;
-});
-
 test('a spare that holds too much memory gives way to a fresh one', async (t) => {
   const lane = await Lane.start(t, { maxWorkerMemory: 200 * 1024 ** 2 });
   const { running } = lane;
@@ -316,51 +250,4 @@ test('without a spare there is no lane', async (t) => {
   running.release();
   await long;
   assert.equal(resultOf(await short), running.threads[0]);
-});
-
-test('a reload while the lane runs calls: they end on the old spare, and the new workers have a lane of their own', async (t) => {
-  const served = new EditedModule(t, { spareWorkers: 1, ...untimed }, laneProcedures);
-  const { dispatcher, folder } = served;
-  await dispatcher.ready();
-  const lane = () => dispatcher.stats().pool?.lane;
-  const versionBy = async (method: string): Promise<unknown> => {
-    const reply = (await dispatcher.dispatch({ id: 1, method })) as { result?: unknown };
-    return reply.result ?? reply;
-  };
-  const isThere = (name: string) => existsSync(served.file(name));
-  for (let version = 1; version <= 2; version++) {
-    await until(() => lane() !== undefined);
-    const spare = lane()?.threadId;
-    for (let i = 0; i < 30; i++) assert.equal(await versionBy('short'), version);
-    for (const name of ['held', 'stayed', 'go']) rmSync(served.file(name), { force: true });
-    const held = versionBy('hold');
-    await until(() => isThere('held'));
-    folder.write('stay', '');
-    const stays = Array.from({ length: 3 }, () => versionBy('short'));
-    await until(() => isThere('stayed'));
-    assert.ok((lane()?.inFlight ?? 0) > 0);
-    served.edit(version + 1, laneProcedures);
-    // Calls come all the while; each is answered by one of the two.
-    let isOver = false;
-    const seen: unknown[] = [];
-    const calls = (async () => {
-      for (; !isOver; await pause(1)) seen.push(await versionBy('worker'));
-    })();
-    assert.equal(await dispatcher.reload(), true);
-    assert.equal(await versionBy('worker'), version + 1);
-    assert.equal(await isSettled(Promise.race([held, ...stays])), false);
-    rmSync(served.file('stay'));
-    assert.deepEqual(await Promise.all(stays), [version, version, version]);
-    folder.write('go', '');
-    assert.equal(await held, version);
-    isOver = true;
-    await calls;
-    assert.deepEqual(
-      seen,
-      seen.toSorted((a, b) => Number(a) - Number(b)),
-    );
-    assert.ok(seen.every((one) => one === version || one === version + 1));
-    await until(() => lane() !== undefined);
-    assert.notEqual(lane()?.threadId, spare);
-  }
 });

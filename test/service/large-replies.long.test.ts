@@ -79,23 +79,3 @@ test('of inline calls whose replies are large one runs in a turn of the event lo
   await Promise.all(small);
   assert.equal(service.stats().inFlight, 0);
 });
-
-test('large inline calls that wait for their turn are answered with -32003 by the close, and never run', async (t) => {
-  const { service, call, runs } = start(t);
-  await call('text', large);
-  await turn();
-  const count = 50;
-  const replies = Array.from({ length: count }, () => call('text', large));
-  assert.equal(runs(), 2);
-  const closed = service.close(0);
-  const texts = await Promise.all(replies);
-  await closed;
-  // A grace of 0 ms is a timer: one or two of those that wait may have their turn before it.
-  const cancelled = texts.filter((text) => text?.includes('"code":-32003')).length;
-  assert.ok(cancelled > 0);
-  assert.equal(
-    texts.filter((text) => text === ok('1', 'x'.repeat(large))).length,
-    count - cancelled,
-  );
-  assert.equal(runs(), 1 + count - cancelled);
-});

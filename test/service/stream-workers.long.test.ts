@@ -99,39 +99,6 @@ describe('streams from a worker', () => {
     }
   });
 
-  test('end where done is truthy, as for any loop', async () => {
-    assert.deepEqual(await read(open('loose')), { values: [1, 2], returned: 'all' });
-  });
-
-  test('fail as their handlers do, and before they open as any call does', async () => {
-    const failed = await read(open('fails', 3));
-    assert.deepEqual(failed.values, [0, 1, 2]);
-    assert.equal(failed.failure?.code, -32603);
-    const bad = await read(open('bad'));
-    assert.deepEqual([bad.values, bad.failure?.code], [[1], -32603]);
-    const none = await read(open('none'));
-    assert.deepEqual([none.values, none.failure?.code], [[], -32603]);
-    const wrong = await read(open('count'));
-    assert.deepEqual([wrong.values, wrong.failure?.code], [[], -32602]);
-  });
-
-  test('are collected where their procedures say so, in a batch too', async () => {
-    const batch = [call('few'), call('thread'), call('few')];
-    const replies = (await service.dispatch(batch)) as { result: unknown }[];
-    assert.deepEqual(
-      [replies[0]?.result, typeof replies[1]?.result, replies[2]?.result],
-      [[1, 2, 3], 'number', [1, 2, 3]],
-    );
-  });
-
-  test('a value above the bound ends the stream', async (t) => {
-    const bounded = await start(t, { maxReplyBytes: 5000 });
-    const { values, failure } = await read(
-      bounded.service.stream(call('large', { sizes: [1, 6000, 1] })),
-    );
-    assert.deepEqual([values, failure], [['0 x'], { code: -32004, data: { limit: 5000 } }]);
-  });
-
   test('a left generator that ignores its signal is counted in tandem_orphaned_calls', async (t) => {
     const { service, open } = await start(t);
     const deaf = open('deaf');
@@ -203,38 +170,6 @@ describe('what ends a thread ends its streams', () => {
     assert.deepEqual(await read(open('die', 20)), { values: upTo(20), failure: lost });
     assert.deepEqual((await read(neighbour)).failure, lost);
   });
-
-  test('the memory of the thread is used up', async (t) => {
-    const own = await start(t, { workerMemoryMb: 40 });
-    assert.deepEqual(await read(own.open('fill')), {
-      values: ['begins'],
-      failure: { code: -32002, data: { reason: 'memory' } },
-    });
-  });
-
-  test('a late throw is a line in the log, and process.exit an error of the stream', async () => {
-    const { lines } = shared;
-    assert.deepEqual(await read(open('throwsBeside', 5)), { values: upTo(5), returned: null });
-    await until(() => lines.some(({ fields }) => String(fields.detail).includes('thrown beside')));
-    const { values, failure } = await read(open('exits', 5));
-    assert.deepEqual([values, failure?.code], [upTo(5), -32603]);
-  });
-
-  test('a call that does not return at its deadline', async () => {
-    const stream = open('until');
-    await stream.next();
-    let failure: unknown;
-    const ended = read(stream).then((result) => {
-      failure = result.failure;
-    });
-    // On a busy machine the time may be over before the call has begun: then it holds nobody.
-    while (failure === undefined) {
-      await shared.service.dispatch(call('hold', { n: 1e9 }), { timeoutMs: 100 });
-      await new Promise(setImmediate);
-    }
-    await ended;
-    assert.deepEqual(failure, { code: -32002, data: { reason: 'neighbour' } });
-  });
 });
 
 describe('streams over the workers', () => {
@@ -301,18 +236,6 @@ describe('the end of a service with streams in workers', () => {
     assertEnded(failure, 'shutdown');
     assert.equal((await finished).returned, 'finished');
   });
-
-  for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
-    test(`a grace of ${graceMs} ms lets them take as long as they take`, async (t) => {
-      const { service, open } = await start(t);
-      const finishing = open('finishing', 20);
-      await finishing.next();
-      const finished = read(finishing);
-      await service.endStreams(graceMs);
-      assert.equal((await finished).returned, 'finished');
-      await service.close(graceMs);
-    });
-  }
 
   test('without a grace they are cut', async (t) => {
     const { service, open } = await start(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Call, cancelled, unparsed } from '../../../src/core/dispatch/call.ts';
+import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
 import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import {
@@ -94,8 +94,6 @@ test('texts and numbers without escapes have the same key, parsed or not', () =>
 const router = new Router();
 const params = Type.Object({ docId: Type.Integer() });
 router.rpc({ name: 'near', params, affinity: 'docId' }, () => 1);
-router.rpc({ name: 'own', affinity: 'caller' }, () => 1);
-router.rpc({ name: 'two', params, affinity: 'docId', maxConcurrency: 2 }, () => 1);
 router.rpc({ name: 'plain' }, () => 1);
 
 /** A worker that keeps what it is sent until the test ends it. */
@@ -126,7 +124,7 @@ class Worker {
 class Simulated extends QueuedExecutor {
   readonly workers: readonly Worker[];
   /** What went to a worker, in this order. */
-  sent: { readonly item: QueuedCall; readonly home: number }[] = [];
+  readonly sent: { readonly item: QueuedCall; readonly home: number }[] = [];
   readonly isIdle = false;
   readonly inFlight = 0;
   protected readonly isAnswered = true;
@@ -160,18 +158,6 @@ class Simulated extends QueuedExecutor {
     this.workers[home]?.items.shift()?.answer('{}', 0, 1000);
   }
 
-  /** The worker is lost: what it had waits again. */
-  lose(home: number): void {
-    const items = this.workers[home]?.items.splice(0) ?? [];
-    for (const item of items) item.takeBack();
-    this.sent = this.sent.filter(({ item }) => !items.includes(item));
-    this.waiting.addBack(items);
-  }
-
-  get left(): number {
-    return this.waiting.size;
-  }
-
   make(name: string, key: number, caller = ''): Call {
     const scope = new RequestScope();
     scope.callerKey = caller;
@@ -186,80 +172,8 @@ class Simulated extends QueuedExecutor {
     return 1;
   }
   onTooLarge(): void {}
-  onCancelled(item: QueuedCall): void {
-    for (const { items } of this.workers) {
-      const at = items.indexOf(item);
-      if (at === -1) continue;
-      items.splice(at, 1);
-      item.takeBack();
-    }
-    this.waiting.refuse(item, cancelled);
-  }
+  onCancelled(): void {}
 }
-
-type Step =
-  | { readonly add: string; readonly key: number; readonly caller: string }
-  | { readonly end: number }
-  | { readonly lose: number }
-  | { readonly leave: number };
-
-const homes = 3;
-const worker = fc.nat({ max: homes - 1 });
-const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc.record({
-        add: fc.constantFrom('near', 'own', 'two', 'plain'),
-        key: fc.nat({ max: 5 }),
-        caller: fc.constantFrom('ann', 'bob', 'eve'),
-      }),
-    },
-    { weight: 4, arbitrary: fc.record({ end: worker }) },
-    { weight: 1, arbitrary: fc.record({ lose: worker }) },
-    { weight: 1, arbitrary: fc.record({ leave: fc.nat({ max: 50 }) }) },
-  ),
-  { maxLength: 80 },
-);
-
-test('calls with affinity and others: nothing is lost, and no worker idles while a call waits that may run', async () => {
-  const property = fc.asyncProperty(steps, async (plan) => {
-    const executor = new Simulated(homes);
-    const made: Call[] = [];
-    const replies: Promise<unknown>[] = [];
-    for (const step of plan) {
-      if ('add' in step) {
-        const call = executor.make(step.add, step.key, step.caller);
-        made.push(call);
-        replies.push(replyOf(executor, call));
-      } else if ('end' in step) executor.end(step.end);
-      else if ('lose' in step) executor.lose(step.lose);
-      else made[step.leave]?.scope.cancel();
-      executor.flush();
-      const isIdle = executor.workers.some(({ items }) => items.length === 0);
-      const running = executor.workers.flatMap(({ items }) => items);
-      const bounded = running.filter(({ procedure }) => procedure.name === 'two').length;
-      assert.ok(bounded <= 2);
-      // Those above maxConcurrency may wait although a worker idles.
-      const waiting = made.filter(
-        (call) => call.procedure.name !== 'two' && isWaiting(call, executor),
-      );
-      assert.ok(!isIdle || waiting.length === 0, `${waiting.length} wait`);
-    }
-    for (let round = 0; executor.workers.some(({ items }) => items.length > 0); round++) {
-      assert.ok(round < 1000);
-      for (let home = 0; home < homes; home++) executor.end(home);
-      executor.flush();
-    }
-    assert.equal(executor.left, 0);
-    await Promise.all(replies);
-  });
-  const isWaiting = (call: Call, executor: Simulated): boolean =>
-    executor.left > 0 &&
-    !call.scope.cancelled &&
-    !executor.sent.some(({ item }) => item.call === call);
-  await fc.assert(property, { seed, numRuns: cases(200) });
-});
 
 /** The keys 0, 1, ... whose worker of two has this number. */
 const keysOf = (home: number): number[] =>

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
 import { chooseWorker } from '../../../src/core/workers/pool.ts';
-import { seed } from '../../seed.ts';
 
 const worker = (name: string, loadUs: number, freeSlots = 100, streamCount = 0) => ({
   name,
@@ -45,27 +43,4 @@ test('which worker takes a call', () => {
   ] as const) {
     assert.equal(chooseWorker(workers, costUs, slots)?.name, wanted, title);
   }
-});
-
-test('no other worker would have been better', () => {
-  const load = fc.oneof(fc.constant(0), fc.nat({ max: 2 * frameBudgetUs }));
-  const few = fc.nat({ max: 4 });
-  const workers = fc.array(fc.record({ loadUs: load, freeSlots: few, streamCount: few }), {
-    maxLength: 6,
-  });
-  fc.assert(
-    fc.property(workers, load, fc.nat({ max: 4 }), (all, costUs, slots) => {
-      const mayTake = all.filter(
-        ({ loadUs, freeSlots }) =>
-          freeSlots >= slots && (loadUs === 0 || loadUs + costUs <= frameBudgetUs),
-      );
-      const chosen = chooseWorker(all, costUs, slots);
-      if (mayTake.length === 0) assert.equal(chosen, undefined);
-      else {
-        assert.ok(chosen !== undefined && mayTake.includes(chosen));
-        assert.equal(chosen.loadUs, Math.min(...mayTake.map(({ loadUs }) => loadUs)));
-      }
-    }),
-    { seed, numRuns: 5000 },
-  );
 });

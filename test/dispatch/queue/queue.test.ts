@@ -92,19 +92,3 @@ test('the queue is an array that grows at its end', () => {
     { seed, numRuns: 1000 },
   );
 });
-
-test('it stays right when it has grown and was emptied many times', () => {
-  fc.assert(
-    fc.property(fc.array(action, { minLength: 20, maxLength: 40 }), (actions) => {
-      const pair = new Pair();
-      for (let i = 0; i < 3000; i++) pair.push(1 + (i % 3));
-      for (const one of actions) {
-        for (let i = 0; i < 200; i++) run(pair, one);
-        pair.check();
-      }
-      while (pair.model.length > 0) pair.shift();
-      pair.check();
-    }),
-    { seed, numRuns: 10 },
-  );
-});

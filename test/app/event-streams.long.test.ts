@@ -40,33 +40,6 @@ for (const transport of servers) {
       ({ app, client } = await start(lifetime, { modules, transport }));
     });
 
-    test('come in order, through a window that is smaller', async () => {
-      const one = client();
-      one.send(rpc('count', { n: 2000 }));
-      const events = await one.events();
-      assert.deepEqual(
-        events.slice(0, -1).map(({ params }) => params?.result),
-        Array.from({ length: 2000 }, (_, i) => i),
-      );
-      assert.equal(events.at(-1)?.result, 'all');
-    });
-
-    test('end with why: the deadline of a stretch, the death of the thread', async () => {
-      for (const [method, code, data] of [
-        ['spin', -32001, { timeoutMs: 300 }],
-        ['die', -32002, { reason: 'exit' }],
-      ] as const) {
-        const one = client();
-        one.send(rpc(method, { n: 3 }));
-        const events = await one.events();
-        assert.deepEqual(
-          events.slice(0, -1).map(({ params }) => params?.result),
-          [0, 1, 2],
-        );
-        assert.deepEqual([events[3]?.error?.code, events[3]?.error?.data], [code, data]);
-      }
-    });
-
     test('end at a reload, and go on with the new code when asked again', async (t) => {
       const folder = new ModuleFolder(t);
       const edit = (version: number): string =>

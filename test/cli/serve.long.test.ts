@@ -142,22 +142,3 @@ describe('tandem serve without uWebSockets.js', () => {
     });
   }
 });
-
-describe('tandem serve with a group of workers', () => {
-  it('serves it, and ends with its calls at a signal', async (t) => {
-    const { server, url } = await startServer([
-      fixture('service/groups.ts'),
-      '--group',
-      'heavy:workers=2,spareWorkers=0,workerMemoryMb=256',
-      '--spare-workers',
-      '1',
-    ]);
-    t.after(() => server.child.kill('SIGTERM'));
-    const reply = await postJson(url, { id: 1, method: 'heavy.fill', params: { mb: 1 } });
-    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 1 });
-    const metrics = await (await fetch(new URL('/metrics', url))).text();
-    assert.match(metrics, /^tandem_workers\{state="active",group="heavy",process="\d+"\} 2$/m);
-    server.child.kill('SIGTERM');
-    assert.equal((await server.exit).code, 0);
-  });
-});

@@ -73,18 +73,6 @@ describe('the package, as a project installs it', () => {
     assert.equal(run([tsc, '-p', project], project), '');
   });
 
-  it('is imported by its name, without a compiler', () => {
-    const script = `
-      import { createClient, RpcError } from 'tandem-rpc/client';
-      const error = { code: 5, message: 'five' };
-      const fetch = async (url, { body }) =>
-        new Response(JSON.stringify({ id: JSON.parse(body).id, error }));
-      const client = createClient({ url: 'http://x', fetch });
-      await client.math.add().catch((e) => console.log(e instanceof RpcError, e.code, e.method));`;
-    writeFileSync(join(project, 'run.js'), script);
-    assert.equal(run(['run.js'], project), 'true 5 math.add\n');
-  });
-
   it('has transports of its own, which share the classes of the client', () => {
     const script = `
       import { createClient, RpcError, RpcTransportError } from 'tandem-rpc/client';

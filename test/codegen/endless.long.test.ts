@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RegistrySchema } from '../../src/index.ts';
-import { compareParams, generate, runsCommands } from './command.ts';
+import { generate, runsCommands } from './command.ts';
 import { compiledAll } from './compile.ts';
 
 function nested(levels: number, wrap: (inner: object) => object): object {
@@ -61,27 +61,6 @@ describe('a document that would double at each level', () => {
   });
 });
 
-describe('a document that says much', () => {
-  runsCommands();
-
-  test('names that are demanded around many alternatives are not copied into each', async () => {
-    const names = Array.from({ length: 15_000 }, (_, index) => `n${index}`);
-    const members = (name: string): object => ({ [name]: { type: 'string' } });
-    const oneOf = names.map((name) => ({ required: [`x${name}`], properties: members(name) }));
-    const text = await textOf({ required: names, oneOf });
-    assert.match(text, /\| \{ n0: string; xn0: unknown \}\n/);
-    assert.ok(text.length < 900_000, `${text.length} characters`);
-  });
-
-  test('a million blank lines before a text are left out', async () => {
-    const methods = [{ name: 'm', description: `${'\n'.repeat(1_000_000)}Text.`, params: [] }];
-    assert.match(
-      await generate({ openrpc: '1.3.2', methods }),
-      /\n {2}\/\*\* Text\. \*\/\n {2}m: \{/,
-    );
-  });
-});
-
 describe('an introspection document', () => {
   runsCommands();
   test('whose types all lead to each other gives a type for each', async () => {
@@ -92,23 +71,5 @@ describe('an introspection document', () => {
     const $defs = Object.fromEntries(names.map((name) => [name, schema]));
     const text = await generate(registryOf({ $ref: 'A0', $defs }));
     assert.equal(text.match(/^export interface A\d+ \{$/gm)?.length, count);
-  });
-});
-
-describe('two schemas that double with each level', () => {
-  runsCommands();
-
-  test('are compared up to a number of pairs', async () => {
-    const level = (n: number, leaf: object): object => {
-      if (n === 0) return leaf;
-      const half = (inner: object) => ({ type: 'object', properties: { a: level(n - 1, inner) } });
-      return { anyOf: [half(leaf), half({ ...leaf, title: 'x' })] };
-    };
-    const lines = await compareParams(level(9, { type: 'string' }), level(9, { type: 'number' }));
-    assert.ok(lines.length > 0);
-    assert.deepEqual(
-      lines.filter((line) => !line.startsWith('?')),
-      [],
-    );
   });
 });

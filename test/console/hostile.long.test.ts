@@ -110,32 +110,6 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     await assertQuiet(shown);
   });
 
-  test('stops a call that never ends, and goes on', async (t) => {
-    const router = new Router();
-    let aborted = (): void => {};
-    const hasAborted = new Promise<void>((resolve) => {
-      aborted = resolve;
-    });
-    router.rpc({ name: 'never', placement: 'inline', async: true }, (_params, { signal }) => {
-      signal.addEventListener('abort', aborted);
-      return new Promise(() => {});
-    });
-    const shown = await browser.show(t, {
-      options: { router, shutdownGraceMs: 100 },
-      hash: '#/p/never',
-    });
-    const { page } = shown;
-    await press(page);
-    await page.getByText('running…').waitFor();
-    assert.deepEqual(await violations(page), []);
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await page.locator('.answer .badge', { hasText: 'stopped' }).waitFor();
-    await hasAborted;
-    await page.getByRole('link', { name: /^History/ }).click();
-    await page.locator('.history summary .badge', { hasText: 'stopped' }).waitFor();
-    await assertQuiet(shown);
-  });
-
   test('says what is wrong with a token or a header, and takes a right one', async (t) => {
     const { page, url } = await browser.show(t, {
       options: {
@@ -178,23 +152,6 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     assert.deepEqual(JSON.parse(await written(page)), { order: 'kept' });
   });
 
-  test('keeps what was written where a reload brings another schema, and completes from the new one', async (t) => {
-    const router = new Router();
-    const inline = { placement: 'inline' } as const;
-    const before = Type.Object({ a: Type.String(), b: Type.Optional(Type.Integer()) });
-    router.rpc({ name: 'changing', params: before, ...inline }, () => 1);
-    const { page } = await browser.show(t, { options: { router }, hash: '#/p/changing' });
-    await write(page, { a: 'kept' });
-    const next = new Router();
-    next.rpc({ name: 'changing', params: Type.Object({ c: Type.String() }), ...inline }, () => 2);
-    router.merge(next, '', { replace: true });
-    await page.locator('.signature', { hasText: 'c: string' }).waitFor();
-    assert.deepEqual(JSON.parse(await written(page)), { a: 'kept' });
-    await editor(page).press('Control+a');
-    await page.keyboard.type('{"');
-    await page.getByRole('option', { name: '"c"' }).waitFor();
-  });
-
   test('keeps its list while the service is too full to describe itself', async (t) => {
     const { page } = await browser.show(t, {});
     await page.getByRole('link', { name: 'find', exact: true }).waitFor();
@@ -207,26 +164,5 @@ describe('the console, treated badly', { skip: noBrowser }, () => {
     await asked;
     await page.getByRole('link', { name: 'find', exact: true }).click();
     await page.getByRole('heading', { name: 'catalog.find' }).waitFor();
-  });
-
-  test('lists ten thousand procedures, the first of them at once', async (t) => {
-    const router = new Router();
-    for (let i = 0; i < 10_000; i++) {
-      router.rpc({ name: `space${i % 50}.procedure${i}`, placement: 'inline' }, () => i);
-    }
-    const shown = await browser.show(t, { options: { router } });
-    const { page } = shown;
-    await page.getByText('10,000 procedures').waitFor();
-    assert.equal(await page.locator('.find li').count(), 500);
-    assert.deepEqual(await violations(page), []);
-    await page.getByRole('button', { name: 'Show all 10,000' }).click();
-    await page.locator('.find li').nth(9999).waitFor();
-    await page.getByLabel('Find a procedure').fill('procedure7777');
-    await page.getByText('1 of 10,000').waitFor();
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'space27.procedure7777' }).waitFor();
-    await press(page);
-    assert.equal(await result(page), 7777);
-    await assertQuiet(shown);
   });
 });

@@ -13,8 +13,10 @@ import { grainyPhoto } from '../../examples/media/photo.ts';
 import media from '../../examples/media/procedures.ts';
 import { type ContractOf, createClient, hasCode, settle } from '../../src/client/index.ts';
 import { createCaller } from '../../src/index.ts';
+import { runCli, startModule, startServer } from '../cli/process.ts';
 import { temporaryFolder } from '../codegen/compile.ts';
-import { moduleUrl } from '../files.ts';
+import { read } from '../docs/pages.ts';
+import { modulePath, moduleUrl, root } from '../files.ts';
 import { startApp } from '../harness.ts';
 
 const secret = 'a secret of this test';
@@ -142,4 +144,30 @@ describe('examples/media over HTTP', () => {
     assert.equal(await codeOf(anybody.photos.get({ id: 1 })), 401);
     assert.equal(await codeOf(api.images.thumb({ data: new Uint8Array(7_000_001) })), -32602);
   });
+});
+
+test('the client prints what examples/README.md says', async (t) => {
+  const { server, url } = await startServer(
+    [modulePath('examples/media/procedures.ts'), '--hooks', modulePath('examples/media/hooks.ts')],
+    { MEDIA_SECRET: secret, MEDIA_LIBRARY: join(temporaryFolder(t), 'library.db') },
+  );
+  t.after(() => server.child.kill('SIGKILL'));
+  const client = startModule('examples/media/client.ts', [url]);
+  const { code, stdout, stderr } = await client.exit;
+  assert.deepEqual([code, stderr], [0, '']);
+  // How well an image is compressed, and so its digest, depends on the release of sharp.
+  const shape = (text: string) =>
+    text
+      .replace(/^\d+ bytes in, \d{5} bytes out, \d+ ms$/m, 'sizes')
+      .replace(/^\w{64}$/m, 'digest');
+  const [, printed = ''] = /media\/client\.ts\n(.*?)```/s.exec(read('examples/README.md')) ?? [];
+  assert.match(shape(stdout), /^sizes\ndigest\n\{ added: 2 \}\n/);
+  assert.equal(shape(stdout), shape(printed));
+});
+
+test('the contract of the client is current', async () => {
+  const file = join(root, 'examples/media/api.ts');
+  const module = modulePath('examples/media/procedures.ts');
+  const { code, stderr } = await runCli(['codegen', module, '--out', file, '--check']);
+  assert.deepEqual([code, stderr], [0, '']);
 });

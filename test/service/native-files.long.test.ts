@@ -52,14 +52,4 @@ describe('importing', () => {
     `;
     assert.notDeepEqual(native(await loadedBy(script)), []);
   });
-
-  test('opens nothing: the process ends by itself', async () => {
-    const script = `await import(${load('src/index.ts')}); console.log('imported');`;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [...nodeFlags, '--input-type=module', '-e', script],
-      { cwd: root },
-    );
-    assert.equal(stdout, 'imported\n');
-  });
 });

@@ -4,8 +4,6 @@ import { HttpFuzzer } from './http.ts';
 import { PoolFuzzer } from './pool.ts';
 import type { Fuzzer } from './run.ts';
 import { SchemaWorkFuzzer } from './schema-work.ts';
-import { PooledSchemaFuzzer, SchemaFuzzer } from './schemas.ts';
-import { ToolSchemaFuzzer } from './tool-schemas.ts';
 
 interface Kind {
   readonly start: () => Promise<Fuzzer>;
@@ -18,9 +16,6 @@ export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
   frames: { start: () => FrameFuzzer.start(), round: 150 },
-  schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
-  'tool-schemas': { start: async () => new ToolSchemaFuzzer(), round: 25 },
-  'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },
   pool: { start: () => PoolFuzzer.start(), round: 3 },
 };

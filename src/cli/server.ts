@@ -115,7 +115,7 @@ export async function serveAsOrdered(order: StartOrder, link: SupervisorLink): P
       await link.failed(failureOf(error));
       process.exit(1);
     }
-    await link.drained(server.collect());
+    await link.drained(await server.collect());
     // A thread in native code would keep the process from ending, and nobody may be left to end it. So the process
     // kills itself, after its listeners for `exit` have run.
     if (!process.connected || server.zombies() > 0) {
@@ -198,8 +198,8 @@ class Server implements ServerActions, Operated {
     this.dispatcher.expectReload(isComing);
   }
 
-  collect(): MetricsSnapshot | undefined {
-    return this.#isSameVersion ? this.#app?.dispatcher.metrics?.snapshot() : undefined;
+  async collect(): Promise<MetricsSnapshot | undefined> {
+    return this.#isSameVersion ? this.#app?.dispatcher.metrics?.read() : undefined;
   }
 
   order(order: Order, left: AbortSignal): Promise<Outcome> {
@@ -243,7 +243,7 @@ class Server implements ServerActions, Operated {
     if (metrics !== undefined && link !== undefined) {
       metrics.process = String(number);
       if (this.#isSameVersion)
-        metrics.collect = async () => (await link.collectAll()) ?? [metrics.snapshot()];
+        metrics.collect = async () => (await link.collectAll()) ?? [await metrics.read()];
       else
         log.warn(
           { event: 'process-version-differs', version: ownVersion(), supervisor: version },

@@ -74,6 +74,23 @@ describeNats('logging in to NATS', () => {
     );
   });
 
+  test('by an nkey that was replaced while the server was away', async (t) => {
+    const [first, second] = [makeNkey(), makeNkey()];
+    const configOf = ({ name }: { readonly name: string }): string =>
+      `authorization { users: [{ nkey: ${name} }] }`;
+    const server = await serverOf(t, configOf(first));
+    const path = fileOf(t, first.seed);
+    const { connection } = await connected(t, server.url, { natsNkey: path });
+    const back = new Promise<void>((resolve) => {
+      connection.onState((state) => state === 'reconnected' && resolve());
+    });
+    await server.kill();
+    writeFileSync(path, second.seed);
+    await server.restart(configOf(second));
+    await back;
+    await connection.flush();
+  });
+
   test('by a credentials file', async (t) => {
     const { config, creds } = makeOperator();
     const server = await serverOf(t, config);

@@ -59,7 +59,7 @@ export interface NatsServerOptions {
 export class NatsServer {
   readonly #program: string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-nats-'));
-  readonly #config: string;
+  #config: string;
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   port = 0;
@@ -115,8 +115,9 @@ export class NatsServer {
   }
 
   /** Starts it again on its port. */
-  async restart(): Promise<void> {
+  async restart(config = this.#config): Promise<void> {
     await this.kill();
+    this.#config = config;
     assert.ok(await this.#tryStart(), `nats-server did not start again: ${this.log.join('\n')}`);
   }
 

@@ -23,7 +23,7 @@ async function scrape({ dispatcher }: Running): Promise<Exposition> {
   const { metrics } = dispatcher;
   assert.ok(metrics !== undefined);
   // Not `text()`, which may be a second old.
-  return new Exposition(await renderMetrics([metrics.snapshot()]));
+  return new Exposition(await renderMetrics([await metrics.read()]));
 }
 
 /** Seconds that calls of a procedure were in its handler. */

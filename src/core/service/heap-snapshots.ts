@@ -1,10 +1,11 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../base/message-of.ts';
 import type { Config } from '../config/config.ts';
 import { residentMemory } from '../observe/process-gauges.ts';
 import type { CountersByGroup } from '../workers/options.ts';
+import type { Pool } from '../workers/pool.ts';
 import { HeapSnapshot, type PoolWorker } from '../workers/worker.ts';
 import { type NamedWorker, type Pools, workersOf } from './deployment.ts';
 
@@ -58,16 +59,10 @@ export class HeapSnapshots {
     this.#assertRoom(worker);
     const name = `${process.pid}-${group ?? 'worker'}-${number}-${new Date().toISOString().replaceAll(':', '')}`;
     const path = join(resolve(heapDir), `${name}.heapsnapshot`);
-    createFile(path);
     this.#isUnderWay = true;
     try {
-      const heap = new HeapSnapshot(path);
-      pool.retireForHeap(worker, heap);
-      await heap.written;
-      return { path, bytes: statSync(path).size, worker: number, group };
-    } catch (error) {
-      rmSync(path, { force: true });
-      throw error;
+      await createFile(path);
+      return { path, bytes: await takeHeap(pool, worker, path), worker: number, group };
     } finally {
       this.#isUnderWay = false;
     }
@@ -119,6 +114,22 @@ export class HeapSnapshots {
   }
 }
 
+/** @returns the size of the file, bytes. The file is removed if this fails. */
+async function takeHeap(pool: Pool, worker: PoolWorker, path: string): Promise<number> {
+  try {
+    // It may have gone while the file was made.
+    if (worker.isRetiring || !pool.workers.all.includes(worker))
+      throw new Error('the worker ended before it had written it');
+    const heap = new HeapSnapshot(path);
+    pool.retireForHeap(worker, heap);
+    await heap.written;
+    return (await stat(path)).size;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MB`;
 
 /** Bytes that this process may still take, its cgroup's limit included. Node 20.13 and later know; before, the system's free memory. */
@@ -128,9 +139,9 @@ function availableMemory(): number {
 }
 
 /** Made beforehand, so that nobody else can read it, and that nothing is overwritten. @throws Error with one line */
-function createFile(path: string): void {
+async function createFile(path: string): Promise<void> {
   try {
-    closeSync(openSync(path, 'wx', 0o600));
+    await (await open(path, 'wx', 0o600)).close();
   } catch (error) {
     throw new Error(`option heapDir: the file cannot be made: ${messageOf(error)}`);
   }

@@ -62,6 +62,13 @@ export class Metrics {
     this.#gauges.start();
   }
 
+  /** The figures of this process, with the CPU time of its workers as it is now. */
+  async read(): Promise<MetricsSnapshot> {
+    await this.#readThreads();
+    return this.snapshot();
+  }
+
+  /** With the CPU time of the workers as it was read last. */
   snapshot(): MetricsSnapshot {
     const calls = this.#context.observation.counters?.totals() ?? [];
     const called = new Set(calls.map(({ procedure }) => procedure));
@@ -84,6 +91,7 @@ export class Metrics {
     const calls: CallTotals[] = [];
     const rows = this.#context.observation.counters?.rows() ?? [];
     await inTurns(rows, perTurn, (row) => calls.push(row));
+    await this.#readThreads();
     return [this.#snapshotOf(calls, [])];
   }
 
@@ -107,11 +115,18 @@ export class Metrics {
 
   async #render(): Promise<Buffer> {
     try {
-      return await renderMetrics((await this.collect?.()) ?? [this.snapshot()]);
+      return await renderMetrics((await this.collect?.()) ?? [await this.read()]);
     } finally {
       // The time is counted from the end of the rendering: a second rendering can't begin while this one goes on.
       this.#forgetting = setTimeout(() => this.#forget(), keptMs).unref();
     }
+  }
+
+  async #readThreads(): Promise<void> {
+    const { poolCounters } = this.#context;
+    await Promise.all(
+      [undefined, ...poolCounters.groups].map((group) => poolCounters.of(group).seats.read()),
+    );
   }
 
   #forget(): void {
@@ -122,8 +137,6 @@ export class Metrics {
   #snapshotOf(calls: readonly CallTotals[], places: MetricsSnapshot['places']): MetricsSnapshot {
     const { blockers, poolCounters, recent, throttled, cluster } = this.#context;
     const connections = this.connections?.();
-    // First: this reads the CPU time of the workers.
-    const gauges = this.#gaugesNow(connections);
     const groups = poolCounters.groups.map((group) => ({
       group,
       counters: { ...poolCounters.of(group).counts },
@@ -134,7 +147,7 @@ export class Metrics {
       calls,
       counters: this.#counters(connections),
       blocked: blockers.totals(),
-      gauges,
+      gauges: this.#gaugesNow(connections),
       places,
       workers: this.#workers(),
       events: recent.list,

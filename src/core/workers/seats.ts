@@ -1,4 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isDoneWithin } from '../base/timer.ts';
+
+/** How long a reading may take before the figures are those of the reading before, milliseconds. */
+const readMs = 100;
 
 /** A thread as the main thread knows it. */
 interface SeatedThread {
@@ -28,8 +33,8 @@ class Seat {
     return this.thread.memory || undefined;
   }
 
-  read(): void {
-    this.cpuSeconds = cpuSecondsOf(this.thread.tid) ?? this.cpuSeconds;
+  note(times: ThreadTimes | undefined): void {
+    if (times !== undefined) this.cpuSeconds = times.ranMs / 1000;
   }
 }
 
@@ -60,7 +65,8 @@ export class Seats {
   leave(thread: SeatedThread): void {
     const seat = this.#seats.get(thread);
     if (seat === undefined) return;
-    seat.read();
+    // Now or never: the system forgets it with the thread.
+    seat.note(timesOf(thread.tid));
     this.#seats.delete(thread);
     if (seat.cpuSeconds === undefined) return;
     this.#left.set(seat.number, (this.#left.get(seat.number) ?? 0) + seat.cpuSeconds);
@@ -70,12 +76,20 @@ export class Seats {
     return this.#seats.get(thread);
   }
 
-  /** Reads the CPU time of all threads: about 20 us for each. By seat, without those where it is not known. */
+  /** Reads the CPU time of all threads, as far as the threads that read files for Node have time for it. */
+  async read(): Promise<void> {
+    const reading = Array.from(this.#seats.values(), async (seat) => {
+      const { tid } = seat.thread;
+      if (tid === 0) return;
+      seat.note(await readFile(timesFile(tid), 'latin1').then(parseTimes, () => undefined));
+    });
+    await isDoneWithin(Promise.all(reading), readMs);
+  }
+
+  /** The CPU time of all threads as it was read last. By seat, without those where it is not known. */
   cpuSeconds(): Readonly<Record<string, number>> {
     const sums = Object.fromEntries(this.#left);
-    for (const seat of this.#seats.values()) {
-      seat.read();
-      const { number, cpuSeconds } = seat;
+    for (const { number, cpuSeconds } of this.#seats.values()) {
       if (cpuSeconds !== undefined) sums[number] = (sums[number] ?? 0) + cpuSeconds;
     }
     return sums;
@@ -91,9 +105,9 @@ export class Seats {
   }
 }
 
-function cpuSecondsOf(tid: number): number | undefined {
-  const times = timesOf(tid);
-  return times && times.ranMs / 1000;
+interface ThreadTimes {
+  readonly ranMs: number;
+  readonly waitedMs: number;
 }
 
 /**
@@ -102,15 +116,18 @@ function cpuSecondsOf(tid: number): number | undefined {
  *
  * @param tid the operating system's number of the thread; 0: not known
  */
-export function timesOf(
-  tid: number,
-): { readonly ranMs: number; readonly waitedMs: number } | undefined {
+export function timesOf(tid: number): ThreadTimes | undefined {
   if (tid === 0) return undefined;
   try {
-    const text = readFileSync(`/proc/self/task/${tid}/schedstat`, 'latin1');
-    const [ran, waited] = text.split(' ').map(Number);
-    return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
+    return parseTimes(readFileSync(timesFile(tid), 'latin1'));
   } catch {
     return undefined;
   }
+}
+
+const timesFile = (tid: number): string => `/proc/self/task/${tid}/schedstat`;
+
+function parseTimes(text: string): ThreadTimes {
+  const [ran, waited] = text.split(' ').map(Number);
+  return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isLocalName } from '../../core/base/loopback.ts';
@@ -58,12 +58,12 @@ const notLocal = rejection(
 /** A relative target: a proxy in front, or a mount, may have put the service below a path of its own. */
 const toPage = (status: 307 | 308): Answer => bodyless(status, ['location', 'console/']);
 
-/** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
+/** The console of a service: its page, and the figures that the page shows. Reads no file of the page until somebody asks. */
 export function consoleRoutes(options: ConsoleOptions): (serves: Serves) => readonly Route[] {
   const { path, httpPath, introspection, localOnly, takeProfile } = options;
   const pages = new Pages();
   const figures = options.figures && new Figures(options.figures);
-  let version: string | undefined;
+  const version = ownVersion();
   const own = {
     readers: 'own pages',
     refuse: (_: RequestLine, { host }: RequestHead) =>
@@ -72,7 +72,6 @@ export function consoleRoutes(options: ConsoleOptions): (serves: Serves) => read
   } as const;
   return (serves) => {
     const pageFacts = (): PageFacts => {
-      version ??= ownVersion();
       return {
         // The page lies one folder below what the paths of this server begin at.
         calls: serves === 'operations' ? null : `..${path}`,
@@ -224,10 +223,11 @@ class Pages {
   readonly #indexes = new Map<string, Promise<{ readonly bytes: Buffer; readonly etag: string }>>();
 
   async answer(request: PageRequest, facts: PageFacts): Promise<Answer> {
-    if (this.#assets === undefined && !isBuilt()) return rejection(503, notBuilt);
-    this.#assets ??= new Assets();
-    if (request.name === '') return this.#index(this.#assets, request, facts);
-    const asset = request.name === index ? undefined : await this.#assets.get(request.name);
+    this.#assets ??= await openAssets();
+    const assets = this.#assets;
+    if (assets === undefined) return rejection(503, notBuilt);
+    if (request.name === '') return this.#index(assets, request, facts);
+    const asset = request.name === index ? undefined : await assets.get(request.name);
     if (asset === undefined) return rejection(404, 'the console has no such file');
     const isPacked = takesBrotli(request.acceptEncoding);
     return {
@@ -312,12 +312,9 @@ class Assets {
   readonly #types: Readonly<Record<string, string>>;
   readonly #read = new Map<string, Promise<Asset>>();
 
-  /** @throws Error if the page is not built */
-  constructor() {
-    this.#types = Object.assign(
-      Object.create(null),
-      JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, string>,
-    );
+  /** @param types the type of each file, by its name */
+  constructor(types: Readonly<Record<string, string>>) {
+    this.#types = Object.assign(Object.create(null), types);
   }
 
   /** @returns undefined for a name that is no file of the page */
@@ -332,6 +329,16 @@ class Assets {
       asset.catch(() => this.#read.delete(name));
     }
     return asset;
+  }
+}
+
+/** @returns undefined if the page is not built */
+async function openAssets(): Promise<Assets | undefined> {
+  try {
+    return new Assets(JSON.parse(await readFile(manifestFile, 'utf8')) as Record<string, string>);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

@@ -60,6 +60,8 @@ export class HttpApi {
   readonly vary: readonly string[];
   readonly asksWho: boolean;
   readonly #preflightHeaders: string;
+  /** Read here: no file is read while calls are served. */
+  readonly #title = serviceName();
   #known: Known | undefined;
 
   /** @param asksWho whether somebody is asked who calls */
@@ -148,7 +150,7 @@ export class HttpApi {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
     const known = this.#knownOf(served);
-    const facts = { ...this.service.config, title: serviceName(), asksWho: this.asksWho };
+    const facts = { ...this.service.config, title: this.#title, asksWho: this.asksWho };
     known.document ??= openApiBytes(known.operations, facts);
     return known.document;
   }

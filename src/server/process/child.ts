@@ -16,7 +16,7 @@ export interface ServerActions {
   reload(): Promise<ReloadOutcome>;
   expectReload(isComing: boolean): void;
   /** What this process has counted; undefined: nothing. */
-  collect(): MetricsSnapshot | undefined;
+  collect(): Promise<MetricsSnapshot | undefined>;
   order(order: Order, left: AbortSignal): Promise<Outcome>;
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type * as Client from '@nats-io/transport-node';
 import { clockMs } from '../../../core/base/clock.ts';
@@ -38,7 +38,7 @@ export async function connectNats(
   events: NatsEvents,
   signal?: AbortSignal,
 ): Promise<NatsConnection> {
-  const login = loginOf(options);
+  const login = await loginOf(options);
   const client = await loadClient();
   const given: Client.ConnectionOptions = {
     ...login,
@@ -54,7 +54,7 @@ export async function connectNats(
     pingInterval: 1000,
     maxPingOut: 2,
     noAsyncTraces: true,
-    authenticator: authenticatorsOf(client, options),
+    authenticator: await authenticatorsOf(client, options),
   };
   const hosts = login.servers.join(', ');
   const until = clockMs() + options.startTimeoutMs;
@@ -151,7 +151,9 @@ function textOf(error: unknown): string {
  *
  * @throws StartupError if servers are given different credentials, two ways to log in are given, or a file can't be read
  */
-function loginOf(options: LoginOptions): Client.ConnectionOptions & { readonly servers: string[] } {
+async function loginOf(
+  options: LoginOptions,
+): Promise<Client.ConnectionOptions & { readonly servers: string[] }> {
   const { natsCreds, natsNkey, natsCa, natsCert, natsKey } = options;
   const urls = options.nats.map(
     (server) => new URL(server.includes('://') ? server : `nats://${server}`),
@@ -174,7 +176,7 @@ function loginOf(options: LoginOptions): Client.ConnectionOptions & { readonly s
   for (const option of fileOptions) {
     if (options[option] === '') continue;
     try {
-      readFileSync(options[option]);
+      await readFile(options[option]);
     } catch (error) {
       throw new StartupError(`option ${option}: ${messageOf(error)}`, { cause: error });
     }
@@ -204,14 +206,14 @@ function decoded(part: string): string {
   }
 }
 
-function authenticatorsOf(
+async function authenticatorsOf(
   client: typeof Client,
   { natsCreds, natsNkey }: LoginOptions,
-): Client.Authenticator[] {
+): Promise<Client.Authenticator[]> {
   const made: Client.Authenticator[] = [];
-  if (natsCreds !== '') made.push(client.credsAuthenticator(freshFile(natsCreds)));
+  if (natsCreds !== '') made.push(client.credsAuthenticator(await freshFile(natsCreds)));
   if (natsNkey !== '') {
-    const read = freshFile(natsNkey);
+    const read = await freshFile(natsNkey);
     // A file ends with a line feed, which is no part of the seed.
     made.push(
       client.nkeyAuthenticator(() => Buffer.from(read().toString('latin1').trim(), 'latin1')),
@@ -230,15 +232,18 @@ function authenticatorsOf(
   return made;
 }
 
-/** What a file holds now, or what it held at the last time it could be read: the client gives up for good otherwise. */
-function freshFile(path: string): () => Buffer {
-  let last = readFileSync(path);
+/**
+ * What a file held when it was read last. The client wants it at once, so each attempt to log in has the file read for the next one:
+ * credentials that were replaced are refused once, and log in 100 ms later.
+ */
+async function freshFile(path: string): Promise<() => Buffer> {
+  let last: Buffer = await readFile(path);
+  const readAgain = async (): Promise<void> => {
+    last = await readFile(path);
+  };
   return () => {
-    try {
-      last = readFileSync(path);
-    } catch {
-      // The file is being replaced: what it held before may still log in, and the next attempt reads it again.
-    }
+    // It may be being replaced now: what it held before may still log in.
+    readAgain().catch(() => {});
     return last;
   };
 }

@@ -70,7 +70,10 @@ for (const transport of ['uws', 'node'])
       const path = folder.write('traced.mjs', moduleText(1));
       const { server, url } = await cli.serveFor(t, [
         path,
-        ...['--transport', transport, '--host', '127.0.0.1', '--http-path', '/api'],
+        '--transport',
+        transport,
+        '--http-path',
+        '/api',
       ]);
       const at = (target: string): string => new URL(target, url).href;
       await call(url, 'begin');

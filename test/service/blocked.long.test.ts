@@ -5,9 +5,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { threadId } from 'node:worker_threads';
 import { Router } from '../../src/index.ts';
+import router from '../fixtures/service/blocking.ts';
 import { TestService } from '../harness.ts';
 import { turn } from '../turns.ts';
 import { callUntilNamed, modules, named, started, threadOf, timesNamed } from './front-end.ts';
+import { fixture } from './running.ts';
 
 test('a generator that blocks the main thread piece by piece is named by the sum, and one with many values is not', async (t) => {
   const { dispatcher, lines } = await started(t);
@@ -57,4 +59,66 @@ test('a handler that ran while the process was stopped, or paused by the garbage
   assert.equal(ballast.length, 1_000_000);
   assert.equal(pauses.length, 3);
   assert.deepEqual(named(lines), []);
+});
+
+test('in a batch the calls after the one that blocks the main thread are not named', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  const methods = ['waits', 'quick', 'atOnce', 'quick', 'waits'];
+  const batch = methods.map((method, id) => ({ method, id }));
+  for (let sent = 1; timesNamed(dispatcher, 'atOnce') < 3; sent++) {
+    assert.ok(sent <= 30, `named in ${sent - 1} batches: ${named(lines).join()}`);
+    await dispatcher.dispatch(batch);
+    await turn();
+  }
+  assert.deepEqual(named(lines), ['atOnce']);
+});
+
+test('a procedure declared inline that blocks the main thread is named and stays inline', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for (const method of ['declared', 'synchronous']) {
+    await callUntilNamed(dispatcher, method, 4);
+    assert.deepEqual(dispatcher.placementOf(method), {
+      place: 'inline',
+      reason: 'declared inline',
+      cause: 'declared',
+    });
+    assert.equal(await threadOf(dispatcher, method), threadId);
+  }
+  assert.deepEqual(named(lines), ['declared', 'synchronous']);
+  assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
+});
+
+test('without modules a procedure that blocks the main thread is named and stays inline', async (t) => {
+  const { dispatcher, lines } = TestService.make(t, { router });
+  await callUntilNamed(dispatcher, 'atOnce', 4);
+  assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
+  assert.deepEqual(named(lines), ['atOnce']);
+});
+
+test('2000 quick asynchronous calls name no procedure', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for (let i = 0; i < 2000; i++) {
+    await dispatcher.dispatch({ method: i % 100 === 0 ? 'waits' : 'quick', id: i });
+  }
+  assert.deepEqual(named(lines), []);
+  assert.deepEqual(dispatcher.stats().blocked, {});
+});
+
+test('where topics are used, a procedure that holds the front end stays there, and the log says why', async (t) => {
+  const { dispatcher, lines } = await started(t, { modules: [fixture('topics.ts')] });
+  await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 1 });
+  await callUntilNamed(dispatcher, 'heavy', 5);
+  const told = lines.filter(({ fields }) => fields.event === 'placement');
+  assert.deepEqual(
+    told.map(({ level, fields, message }) => [level, fields.method, fields.place, message]),
+    [
+      [
+        'warn',
+        'heavy',
+        'inline',
+        "not moved: it stays on the main thread, where the topics of this process live; declare placement: 'worker' if it uses none",
+      ],
+    ],
+  );
+  assert.equal(dispatcher.placementOf('heavy')?.reason, 'asynchronous');
 });

@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { threadId } from 'node:worker_threads';
 import router from '../fixtures/service/blocking.ts';
 import { heldMs } from '../fixtures/service/burn.ts';
-import { startApp, TestService } from '../harness.ts';
-import { turn } from '../turns.ts';
-import { callUntilNamed, named, started, threadOf, timesNamed } from './front-end.ts';
+import { startApp } from '../harness.ts';
+import { callUntilNamed, named, started, threadOf } from './front-end.ts';
 
 test('a handler that blocks the main thread before its first await is named, and runs in a worker from its third time on', async (t) => {
   const { dispatcher, lines } = await started(t);
@@ -30,49 +29,6 @@ test('a schema of another library that blocks the main thread is named by its pr
   await callUntilNamed(dispatcher, 'heavySchema', 3);
   assert.notEqual(await threadOf(dispatcher, 'heavySchema'), threadId);
   assert.deepEqual(named(lines), ['heavySchema']);
-});
-
-test('in a batch the calls after the one that blocks the main thread are not named', async (t) => {
-  const { dispatcher, lines } = await started(t);
-  const methods = ['waits', 'quick', 'atOnce', 'quick', 'waits'];
-  const batch = methods.map((method, id) => ({ method, id }));
-  for (let sent = 1; timesNamed(dispatcher, 'atOnce') < 3; sent++) {
-    assert.ok(sent <= 30, `named in ${sent - 1} batches: ${named(lines).join()}`);
-    await dispatcher.dispatch(batch);
-    await turn();
-  }
-  assert.deepEqual(named(lines), ['atOnce']);
-});
-
-test('a procedure declared inline that blocks the main thread is named and stays inline', async (t) => {
-  const { dispatcher, lines } = await started(t);
-  for (const method of ['declared', 'synchronous']) {
-    await callUntilNamed(dispatcher, method, 4);
-    assert.deepEqual(dispatcher.placementOf(method), {
-      place: 'inline',
-      reason: 'declared inline',
-      cause: 'declared',
-    });
-    assert.equal(await threadOf(dispatcher, method), threadId);
-  }
-  assert.deepEqual(named(lines), ['declared', 'synchronous']);
-  assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
-});
-
-test('without modules a procedure that blocks the main thread is named and stays inline', async (t) => {
-  const { dispatcher, lines } = TestService.make(t, { router });
-  await callUntilNamed(dispatcher, 'atOnce', 4);
-  assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
-  assert.deepEqual(named(lines), ['atOnce']);
-});
-
-test('2000 quick asynchronous calls name no procedure', async (t) => {
-  const { dispatcher, lines } = await started(t);
-  for (let i = 0; i < 2000; i++) {
-    await dispatcher.dispatch({ method: i % 100 === 0 ? 'waits' : 'quick', id: i });
-  }
-  assert.deepEqual(named(lines), []);
-  assert.deepEqual(dispatcher.stats().blocked, {});
 });
 
 test('over HTTP what blocks the main thread is named in the log and the metrics, the hook authenticate too', async (t) => {

@@ -113,30 +113,4 @@ describe('what a procedure does to its thread', () => {
     const two = `a worker was lost; under way there: ${both.join(', ')}`;
     assert.deepEqual(lostLine(running), [two, 'exit', both]);
   });
-
-  test('a notification that ends its thread is not answered', async () => {
-    const { deaths = 0 } = running.dispatcher.stats().pool ?? {};
-    assert.equal(await running.ask({ method: 'die' }), undefined);
-    assert.equal(await running.call('out.count', 'a'), ok('a', 'a'));
-    assert.equal(running.dispatcher.stats().pool?.deaths, deaths + 1);
-  });
-});
-
-describe('heap exhaustion', () => {
-  const running = Running.suite({ workerMemoryMb: 64, maxQueueMs: 60_000 });
-
-  test('is an error of the call that did it', async () => {
-    const before = await thread(running);
-    const neighbour = running.call('out.hangForLong', 'n');
-    await running.begunOn('n');
-    const reply = running.ask({ method: 'exhaust', id: 'e' });
-    const behind = running.call('out.count', 'c');
-    assert.equal(await reply, lost('e', 'memory'));
-    const line = ['a worker was lost; it was in exhaust', 'memory', 'exhaust'];
-    assert.deepEqual(lostLine(running), line);
-    assert.equal(await neighbour, lost('n', 'neighbour'));
-    assert.equal(await behind, ok('c', 'c'));
-    assert.equal(running.journal.count('c'), 1);
-    assert.notEqual(await thread(running), before);
-  });
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { until } from '../turns.ts';
 import { expired, lost, ok, Running, resultOf } from './running.ts';
 
 /** The limit of the procedures that have one of their own. */
@@ -48,21 +47,6 @@ describe('pooled', () => {
     assert.deepEqual(running.threads, [after]);
     const { kills, deaths, zombies } = running.dispatcher.stats().pool!;
     assert.deepEqual({ kills, deaths, zombies }, { kills: 1, deaths: 0, zombies: 0 });
-  });
-
-  test('a spare takes the place of the killed thread, and another one that of the spare', async (t) => {
-    const own = Running.make(t, { spareWorkers: 1 });
-    await own.dispatcher.ready();
-    const pool = () => own.dispatcher.stats().pool;
-    await until(() => pool()?.lane !== undefined);
-    const spare = pool()?.lane?.threadId;
-    const params = { file: own.journal.file, text: 'a', spin: true };
-    assert.equal(await own.ask({ method: 'spin', params, id: 'a' }), expired('a', shortly));
-    await until(() => own.threads[0] === spare && pool()?.spares === 1);
-    assert.deepEqual(
-      { threads: own.threads, kills: pool()?.kills },
-      { threads: [spare], kills: 1 },
-    );
   });
 
   test('a loop behind an await is found, too', async () => {
@@ -151,7 +135,6 @@ describe('pooled', () => {
   test('an id that only the worker can read is in the answer of the front end, too', async () => {
     const { file } = running.journal;
     const params = JSON.stringify({ file, text: 'a' });
-    const loop = JSON.stringify({ file, text: 'a', spin: true });
     const reply = (id: string) =>
       `{"jsonrpc":"2.0","id":${id},"error":{"code":-32001,"message":"Deadline exceeded","data":{"timeoutMs":${shortly}}}}`;
     const large = JSON.stringify({ file, text: 'a'.repeat(100_000) });
@@ -161,7 +144,6 @@ describe('pooled', () => {
       ['out.hang', params, '"id":5,"more":{}', '5'],
       ['out.hang', params, '"more":[],"\\u0069d":5', '5'],
       ['out.hang', large, '"id":1e3', '1e3'],
-      ['spin', loop, '"id":1.5', '1.5'],
     ] as const) {
       const body = `{"method":"${method}","params":${given},${tail}}`;
       assert.equal(await running.dispatcher.dispatchText(body), reply(id), tail);

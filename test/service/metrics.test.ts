@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
 import type { LogLine } from '../harness.ts';
-import { ModuleFolder } from '../modules/module-folder.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { ok, Running } from './running.ts';
 
@@ -194,61 +192,6 @@ describe('the state of the service', () => {
         { level: 'warn', event: 'shed-ends', count: all.length },
       ],
     );
-  });
-});
-
-describe('a reload', () => {
-  test('keeps what was counted, and is counted itself', async (t) => {
-    const folder = new ModuleFolder(t);
-    const text = (result: number): string =>
-      `import { Router } from 'tandem-rpc';
-       const router = new Router();
-       router.rpc({ name: 'in.give', placement: 'inline' }, () => ${result});
-       router.rpc({ name: 'out.give', placement: 'worker' }, () => ${result});
-       export default router;`;
-    const running = Running.make(t, { modules: [folder.write('module.mjs', text(1))] });
-    const { dispatcher } = running;
-    const both = ['in.give', 'out.give'].map((method) => ({ method, id: 'x' }));
-    assert.equal(await running.ask(both), `[${ok('x', 1)},${ok('x', 1)}]`);
-    const framed = (await scrape(running)).value('tandem_frame_calls_total') ?? 0;
-    folder.write('module.mjs', text(2));
-    assert.equal(await dispatcher.reload(), true);
-    assert.equal(await running.ask(both), `[${ok('x', 2)},${ok('x', 2)}]`);
-    folder.write('module.mjs', 'syntax error');
-    await assert.rejects(dispatcher.reload());
-    const seen = await scrape(running);
-    assert.deepEqual(seen.calls(), { 'in.give 0 inline': 2, 'out.give 0 worker': 2 });
-    // At least: a call that a busy machine has not begun for long is taken back, and given again.
-    assert.ok(framed >= 1 && Number(seen.value('tandem_frame_calls_total')) > framed);
-    assert.equal(seen.value('tandem_reloads_total'), 1);
-    assert.equal(seen.value('tandem_reload_failures_total'), 1);
-    assert.ok(eventsOf(running.lines).includes('reloaded'));
-  });
-
-  test('leaves what an older loading finishes among the requests in flight', async (t) => {
-    const folder = new ModuleFolder(t);
-    const text = (result: number): string =>
-      `import { once } from 'node:events';
-       import { Router } from 'tandem-rpc';
-       const router = new Router();
-       router.rpc({ name: 'wait', placement: 'inline' }, async () => {
-         await once(process, 'waited');
-         return ${result};
-       });
-       export default router;`;
-    const running = Running.make(t, {
-      modules: [folder.write('module.mjs', text(1))],
-      timeoutMs: 600_000, // the call lasts for as long as a busy machine takes to reload
-    });
-    const { dispatcher } = running;
-    await dispatcher.ready();
-    const waiting = running.ask({ method: 'wait', id: 'x' });
-    folder.write('module.mjs', text(2));
-    assert.equal(await dispatcher.reload(), true);
-    assert.equal(dispatcher.stats().inFlight, 1);
-    (process as EventEmitter).emit('waited');
-    assert.equal(await waiting, ok('x', 1));
-    assert.equal(dispatcher.stats().inFlight, 0);
   });
 });
 

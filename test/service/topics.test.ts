@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../turns.ts';
-import { callUntilNamed } from './front-end.ts';
 import { fixture, Running } from './running.ts';
 
 const modules = [fixture('topics.ts')];
@@ -27,24 +26,4 @@ test('a topic hands values from one call to the streams of others, and says in a
     const told = `a topic lives on the main thread, and this is a worker, where ${what} would reach nobody`;
     assert.match(String(fault()?.fields.detail), new RegExp(told));
   }
-});
-
-test('where topics are used, a procedure that holds the front end stays there, and the log says why', async (t) => {
-  const { dispatcher, lines } = Running.make(t, { modules });
-  await dispatcher.ready();
-  await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 1 });
-  await callUntilNamed(dispatcher, 'heavy', 5);
-  const told = lines.filter(({ fields }) => fields.event === 'placement');
-  assert.deepEqual(
-    told.map(({ level, fields, message }) => [level, fields.method, fields.place, message]),
-    [
-      [
-        'warn',
-        'heavy',
-        'inline',
-        "not moved: it stays on the main thread, where the topics of this process live; declare placement: 'worker' if it uses none",
-      ],
-    ],
-  );
-  assert.equal(dispatcher.placementOf('heavy')?.reason, 'asynchronous');
 });

@@ -1,3 +1,4 @@
+import { counted } from '../core/base/counted.ts';
 import { escapeControls } from '../core/base/escape.ts';
 import { type Config, openApiPath } from '../core/config/config.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
@@ -116,7 +117,7 @@ function curlLine(router: AnyRouter, call: ExampleCall, url: string): string {
 }
 
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
-  const regular = workers === 1 ? '1 worker' : `${workers} workers`;
+  const regular = counted(workers, 'worker');
   return spareWorkers === 0
     ? `${regular} without an express lane (no spare)`
     : `${regular} and an express lane`;
@@ -128,8 +129,7 @@ function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
   const each = facts.hasModules ? workersText(facts) : 'no workers';
   const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
   if (!facts.hasModules) return workers;
-  const threads = processes * threadsOf({ ...facts, groups });
-  return `${workers}, ${threads === 1 ? '1 thread' : `${threads} threads`} in all`;
+  return `${workers}, ${counted(processes * threadsOf({ ...facts, groups }), 'thread')} in all`;
 }
 
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */

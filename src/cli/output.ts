@@ -100,7 +100,3 @@ export function tellReady(
   if (process.stdout.isTTY) process.stdout.write(`${banner}Ready in ${ms} ms.\n`);
   else log.info({ event: 'serving', ...facts, ms }, banner.slice(0, banner.indexOf('\n')));
 }
-
-export function countOf(procedures: number): string {
-  return procedures === 1 ? '1 procedure' : `${procedures} procedures`;
-}

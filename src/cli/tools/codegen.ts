@@ -1,6 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Generated, generate } from '../../client/codegen/generate.ts';
+import { counted } from '../../core/base/counted.ts';
 import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import type { Log } from '../../core/observe/log.ts';
@@ -8,7 +9,6 @@ import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
 import { type AnyRouter, onReplaced, tableOf } from '../../core/procedures/router.ts';
 import { undeclaredResults } from '../../core/service/servable.ts';
 import { printAndExit, printFailure } from '../exit.ts';
-import { countOf } from '../output.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { explained, kindOf, readOpenRpc, toOpenRpc } from './source.ts';
 
@@ -65,7 +65,7 @@ const maxEdits = 1500;
 
 async function compare({ text, methods }: Generated, source: string, out: string): Promise<void> {
   const before = await readOut(out);
-  if (before === text) await printAndExit(`${out} is current: ${countOf(methods)}\n`);
+  if (before === text) await printAndExit(`${out} is current: ${counted(methods, 'procedure')}\n`);
   const fix = `run tandem codegen ${source} --out ${out}`;
   if (before === undefined) throw new StartupError(`${out} does not exist: ${fix}`);
   printFailure(`${out} has drifted from ${source}: ${fix}`);
@@ -96,7 +96,7 @@ async function writeOut({ text }: Generated, out: string): Promise<boolean> {
 }
 
 function outcomeOf({ methods }: Generated, out: string, isNew: boolean): string {
-  return isNew ? `wrote ${out}: ${countOf(methods)}` : `${out} is current: ${countOf(methods)}`;
+  return isNew ? `wrote ${out}: ${counted(methods, 'procedure')}` : `${out} is current: ${counted(methods, 'procedure')}`;
 }
 
 /** The file's text with the line ends that generated text has: version control may have changed them. */

@@ -4,9 +4,9 @@ import {
   type MethodFinding,
 } from '../../client/codegen/compare-apis.ts';
 import { readDocument } from '../../client/codegen/document.ts';
+import { counted } from '../../core/base/counted.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { fail, printAndExit } from '../exit.ts';
-import { countOf } from '../output.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 
@@ -56,7 +56,7 @@ function lines({ findings, added, methods }: Compatibility): string[] {
   const counts = [
     broken === 0 ? '' : `${broken} breaking`,
     unknown === 0 ? '' : `${unknown} that can't be told`,
-    findings.length === 0 ? `compatible: ${countOf(methods)} kept` : '',
+    findings.length === 0 ? `compatible: ${counted(methods, 'procedure')} kept` : '',
     added.length === 0 ? '' : `${added.length} added`,
   ].filter((text) => text !== '');
   return [...told, `${counts.join(', ')}\n`];

@@ -6,6 +6,7 @@ import {
   readMemoryLimit,
   readText,
 } from '../base/control-groups.ts';
+import { counted } from '../base/counted.ts';
 
 /** What the machine, or the container, leaves to this process: cores, and memory for its workers. */
 
@@ -72,7 +73,7 @@ export function coresHere(): Cores {
 
 /** `on 2 cores`, and if a quota says so, its file. */
 export function coresText({ count, quota }: Cores): string {
-  const cores = count === 1 ? '1 core' : `${count} cores`;
+  const cores = counted(count, 'core');
   if (quota === undefined) return cores;
   return `${cores}: ${quota.file} allows ${Math.round(quota.cores * 100) / 100}`;
 }

@@ -1,4 +1,5 @@
 import { cached } from '../base/cached.ts';
+import { counted } from '../base/counted.ts';
 import { suggest } from '../base/suggest.ts';
 import { jsonTypeOf } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
@@ -298,7 +299,7 @@ function typeOf(node: SchemaNode): unknown {
 
 function bytesText({ maxBytes }: BytesNode, text: string): string {
   return maxBytes !== undefined && lengthOf(text) > maxBytes
-    ? `must be at most ${maxBytes} bytes`
+    ? `must be at most ${counted(maxBytes, 'byte')}`
     : 'must have the format byte';
 }
 

@@ -1,5 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { FormatRegistry } from '@sinclair/typebox';
+import { counted } from '../base/counted.ts';
 
 export type Check = (value: unknown) => boolean;
 
@@ -58,11 +59,13 @@ const equal: KeywordComparison = {
 const assertion: KeywordComparison = { ...equal, isNew: 'breaking' };
 
 const operators = {
-  '>=': (size: number, limit: number) => size >= limit,
-  '>': (size: number, limit: number) => size > limit,
-  '<=': (size: number, limit: number) => size <= limit,
-  '<': (size: number, limit: number) => size < limit,
+  '>=': { words: 'at least', holds: (size: number, limit: number) => size >= limit },
+  '>': { words: 'more than', holds: (size: number, limit: number) => size > limit },
+  '<=': { words: 'at most', holds: (size: number, limit: number) => size <= limit },
+  '<': { words: 'less than', holds: (size: number, limit: number) => size < limit },
 };
+
+type Operator = keyof typeof operators;
 
 /** What the own values of keywords must be. */
 const ownValues = {
@@ -103,8 +106,6 @@ export function codePointsIn(text: string): number {
   return text.length - pairs;
 }
 
-type Operator = keyof typeof operators;
-
 const boundCode: Readonly<
   Record<LimitedType, (v: string, operator: Operator, limit: number, rest: () => string) => string>
 > = {
@@ -118,17 +119,29 @@ const boundCode: Readonly<
   object: (v, operator, limit) => `Object.keys(${v}).length ${operator} ${limit}`,
 };
 
-function bound(type: LimitedType, operator: Operator, words: string): Keyword {
-  const holds = operators[operator];
+/** What is counted of a value: characters of a string. */
+const counts = {
+  number: undefined,
+  string: { value: 'a string of', unit: 'character' },
+  array: { value: 'an array of', unit: 'item' },
+  object: { value: 'an object with', unit: 'member' },
+};
+
+function bound(type: LimitedType, operator: Operator): Keyword {
+  const { words, holds } = operators[operator];
+  const count = counts[type];
   return {
     type,
     takes: type === 'number' ? 'number' : 'count',
     check: (limit: number) => (value) => holds(sizeOf(value), limit),
     code: (v, limit, rest) => boundCode[type](v, operator, limit, rest),
-    message: (limit) => `${words} ${String(limit)}`,
+    message: (limit) =>
+      count === undefined
+        ? `must be ${words} ${String(limit)}`
+        : `must be ${count.value} ${words} ${counted(limit as number, count.unit)}`,
     isDocumented: true,
     compare: {
-      implies: operators[operator.startsWith('>') ? '>=' : '<='],
+      implies: operators[operator.startsWith('>') ? '>=' : '<='].holds,
       none: type !== 'number' && operator === '>=' ? 0 : undefined,
       isNew: 'breaking',
       isOther: 'breaking',
@@ -163,8 +176,8 @@ function isMultipleOf(step: number): Check {
 }
 
 const rows: Readonly<Record<string, Keyword>> = {
-  minLength: bound('string', '>=', 'must be a string with a number of characters of at least'),
-  maxLength: bound('string', '<=', 'must be a string with a number of characters of at most'),
+  minLength: bound('string', '>='),
+  maxLength: bound('string', '<='),
   format: {
     type: 'string',
     takes: 'string',
@@ -189,10 +202,10 @@ const rows: Readonly<Record<string, Keyword>> = {
   contentEncoding: { type: 'string', describes: true, compare: assertion },
   contentMediaType: { type: 'string', describes: true, compare: assertion },
 
-  minimum: bound('number', '>=', 'must be at least'),
-  exclusiveMinimum: bound('number', '>', 'must be more than'),
-  maximum: bound('number', '<=', 'must be at most'),
-  exclusiveMaximum: bound('number', '<', 'must be less than'),
+  minimum: bound('number', '>='),
+  exclusiveMinimum: bound('number', '>'),
+  maximum: bound('number', '<='),
+  exclusiveMaximum: bound('number', '<'),
   multipleOf: {
     type: 'number',
     takes: 'step',
@@ -206,8 +219,8 @@ const rows: Readonly<Record<string, Keyword>> = {
     compare: { ...assertion, implies: (step: number, other: number) => isMultipleOf(other)(step) },
   },
 
-  minItems: bound('array', '>=', 'must be an array of a length of at least'),
-  maxItems: bound('array', '<=', 'must be an array of a length of at most'),
+  minItems: bound('array', '>='),
+  maxItems: bound('array', '<='),
   // The checks of a schema share what they know of equal items, so that items within items are compared once.
   uniqueItems: {
     type: 'array',
@@ -222,8 +235,8 @@ const rows: Readonly<Record<string, Keyword>> = {
       isOther: 'breaking',
     },
   },
-  minProperties: bound('object', '>=', 'must be an object with a number of members of at least'),
-  maxProperties: bound('object', '<=', 'must be an object with a number of members of at most'),
+  minProperties: bound('object', '>='),
+  maxProperties: bound('object', '<='),
   propertyNames: { type: 'object', compare: equal },
   dependentRequired: { type: 'object', compare: equal },
   dependentSchemas: { type: 'object', compare: equal },

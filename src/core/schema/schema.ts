@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox';
+import { counted } from '../base/counted.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../protocol/body.ts';
 import { ErrorCode, type RpcError, standardError } from '../protocol/errors.ts';
@@ -174,9 +175,7 @@ function tooMany(schema: ObjectNode, count: number): ParamIssue {
   const names = schema.members.map(({ name }) => name);
   const more = names.length > maxNames ? ', …' : '';
   const order = names.length === 0 ? 'none' : `${names.slice(0, maxNames).join(', ')}${more}`;
-  const most =
-    names.length === 1 ? '1 positional argument' : `${names.length} positional arguments`;
-  const message = `must be at most ${most} (${order}), got ${count}`;
+  const message = `must be at most ${counted(names.length, 'positional argument')} (${order}), got ${count}`;
   return { path: '', message, expected: expectedText(schema), received: 'array' };
 }
 

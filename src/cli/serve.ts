@@ -1,5 +1,6 @@
 import { stackOf } from '../core/base/message-of.ts';
 import { StartupError } from '../core/base/startup-error.ts';
+import { didYouMean } from '../core/base/suggest.ts';
 import {
   type FlagValues,
   misspeltVariables,
@@ -25,7 +26,7 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
   for (const { name, meant } of misspeltVariables(process.env)) {
     log.warn(
       { event: 'variable-unknown', variable: name },
-      `the environment variable ${name} is not one of mine, did you mean ${meant}?`,
+      `the environment variable ${name} is not one of mine${didYouMean(meant)}`,
     );
   }
   const service = { modules, config, version, log };

@@ -176,9 +176,9 @@ describe('a wrong value', () => {
 describe('names', () => {
   it('that are unknown are refused, with the nearest one', () => {
     const message = (options: object) => refusal(() => configOf(options));
-    assert.equal(message({ prot: 1 }), 'option prot is unknown: did you mean port?');
-    assert.equal(message({ maxbatch: 1 }), 'option maxbatch is unknown: did you mean maxBatch?');
-    assert.equal(message({ modlues: [] }), 'option modlues is unknown: did you mean modules?');
+    assert.equal(message({ prot: 1 }), 'option prot is unknown; did you mean port?');
+    assert.equal(message({ maxbatch: 1 }), 'option maxbatch is unknown; did you mean maxBatch?');
+    assert.equal(message({ modlues: [] }), 'option modlues is unknown; did you mean modules?');
     assert.equal(
       message({ zzzzzzzz: 1 }),
       'option zzzzzzzz is unknown: docs/reference/options.md lists them',
@@ -331,7 +331,7 @@ describe('groups of workers', () => {
     [
       'an unknown member',
       { gpu: { worker: 1 } },
-      'maxQueueMs (did you mean workers?), got "worker"',
+      'maxQueueMs, got "worker"; did you mean workers?',
     ],
     ['no object', { gpu: 4 }, 'the group gpu to be an object of workers, '],
     ['a bad name', { '9 lives': {} }, 'the name of a group to be 1 to 32 letters, '],

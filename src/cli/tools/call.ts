@@ -5,6 +5,7 @@ import { type Call, toRequest } from '../../client/exchange.ts';
 import { RpcError } from '../../client/outcome.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import { didYouMean } from '../../core/base/suggest.ts';
 import { printFailure } from '../exit.ts';
 import { table } from '../output.ts';
 import { exchangeOnce, type RemoteOptions, readText } from './remote.ts';
@@ -174,7 +175,7 @@ function printRpcError({ code, message, data, method }: RpcError): void {
 function hintOf(data: unknown): string {
   if (typeof data !== 'object' || data === null) return '';
   if ('didYouMean' in data && typeof data.didYouMean === 'string') {
-    return `; did you mean ${data.didYouMean}?`;
+    return didYouMean(data.didYouMean);
   }
   const streams = 'reason' in data && String(data.reason).startsWith('it streams:');
   return streams ? '; it is a stream: add --sse' : '';

@@ -40,9 +40,8 @@ export function suggest(
   return nearest;
 }
 
-/** The end of a message about a name that nobody knows; empty: no name is near. */
-export function didYouMean(name: string, names: Iterable<string>): string {
-  const near = suggest(name, names);
+/** The end of a message about a name that nobody knows. @param near what `suggest` has found; undefined gives an empty text */
+export function didYouMean(near: string | undefined): string {
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 

@@ -1,5 +1,5 @@
 import { StartupError } from '../base/startup-error.ts';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { type Crew, completeGroups, type GivenGroups } from './groups.ts';
 import { flagOf, type Option, toUpperSnake, variableOf, variablePrefix } from './option.ts';
 import { isConsolePath, table } from './table.ts';
@@ -54,7 +54,9 @@ function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: u
     fault === undefined
       ? [kind.allowed, given]
       : [`${fault.where} to be ${fault.allowed}`, fault.given];
-  throw new StartupError(`${source}: expected ${allowed}, got ${show(wrong)}`);
+  throw new StartupError(
+    `${source}: expected ${allowed}, got ${show(wrong)}${didYouMean(fault?.near)}`,
+  );
 }
 
 /**
@@ -100,10 +102,9 @@ function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.Proc
 function assertKnown(options: object, otherNames: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(table, name)) continue;
-    const guess = suggest(name, [...optionNames, ...otherNames]);
-    const hint =
-      guess === undefined ? 'docs/reference/options.md lists them' : `did you mean ${guess}?`;
-    throw new StartupError(`option ${name} is unknown: ${hint}`);
+    const near = suggest(name, [...optionNames, ...otherNames]);
+    const hint = didYouMean(near) || ': docs/reference/options.md lists them';
+    throw new StartupError(`option ${name} is unknown${hint}`);
   }
 }
 

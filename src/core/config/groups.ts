@@ -108,10 +108,12 @@ function faultOf(groups: object): Fault | undefined {
       return { where, allowed: `an object of ${memberNames.join(', ')}`, given: group };
     for (const [member, given] of Object.entries(group)) {
       if (!isMember(member)) {
-        const guess = suggest(member, memberNames);
-        const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
-        const known = `${memberNames.join(', ')}${hint}`;
-        return { where: `the members of ${where}`, allowed: known, given: member };
+        return {
+          where: `the members of ${where}`,
+          allowed: memberNames.join(', '),
+          given: member,
+          near: suggest(member, memberNames),
+        };
       }
       const { check, allowed } = crewKinds[member];
       if (given !== undefined && check(given) === undefined) {

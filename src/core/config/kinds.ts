@@ -25,6 +25,8 @@ export interface Fault {
   readonly where: string;
   readonly allowed: string;
   readonly given: unknown;
+  /** The name that was probably meant. */
+  readonly near?: string | undefined;
 }
 
 /** A kind of one value, whose text is the value itself. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { ProcessExit } from '../base/thread-role.ts';
 import { framesOf, isUserFile, withoutGeneration } from './module-url.ts';
 import { isTypeScript, tsconfigWithPath } from './typescript.ts';
@@ -114,8 +114,7 @@ function explainMissing(message: string, requiredBy: string | undefined): Explan
   const isFile = target.startsWith('/') || target.startsWith('.') || /^[A-Za-z]:/.test(target);
   if (found[1] === 'package' || !isFile) return explainName(target, file);
   const missing = target.startsWith('.') ? `${dirname(file)}/${target}` : target;
-  const near = suggestFile(missing);
-  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  const hint = didYouMean(suggestFile(missing));
   return { text: `it imports ${display(missing)}, which does not exist${hint}`, place };
 }
 

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
+import { didYouMean } from '../base/suggest.ts';
 import { type Files, tellFilesLoaded } from './import-graph.ts';
 import { readContent } from './import-hooks.ts';
 import { suggestFile } from './load-error.ts';
@@ -29,8 +30,7 @@ export function locateModule(given: string): ModuleFile {
   try {
     stats = statSync(path);
   } catch (cause) {
-    const near = suggestFile(path);
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    const hint = didYouMean(suggestFile(path));
     throw new StartupError(`module ${given} not found (looked for ${path})${hint}`, { cause });
   }
   if (stats.isDirectory()) throw new StartupError(`${given} is a folder; name the module in it`);

@@ -1,5 +1,5 @@
 import { RegistrationError } from '../base/registration-error.ts';
-import { didYouMean } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import type { ObjectNode } from '../schema/model.ts';
 
 /** By what the calls of a procedure are brought to one worker: see the option `affinity`. */
@@ -41,7 +41,7 @@ export function compileAffinity(
   const names = params?.members.map(({ name }) => name);
   if (names !== undefined && !names.includes(affinity)) {
     throw new RegistrationError(
-      `${where}: option affinity must be 'caller' or a param (${names.join(', ')}), got ${JSON.stringify(affinity)}${didYouMean(affinity, names)}`,
+      `${where}: option affinity must be 'caller' or a param (${names.join(', ')}), got ${JSON.stringify(affinity)}${didYouMean(suggest(affinity, names))}`,
     );
   }
   return Object.freeze({ param: affinity, mark: `${JSON.stringify(affinity)}:` });

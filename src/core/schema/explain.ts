@@ -1,6 +1,6 @@
 import { cached } from '../base/cached.ts';
 import { counted } from '../base/counted.ts';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { jsonTypeOf } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
 import { lengthOf } from './bytes.ts';
@@ -307,8 +307,7 @@ function bytesText({ maxBytes }: BytesNode, text: string): string {
 const hintSteps = 300;
 
 function unknownText(name: string, names: Iterable<string>): string {
-  const near = suggest(name, names, { left: hintSteps });
-  return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
+  return `is not known here${didYouMean(suggest(name, names, { left: hintSteps }))}`;
 }
 
 /** The text of each schema is written once: a batch may hold a thousand bad calls. */

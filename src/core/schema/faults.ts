@@ -1,5 +1,5 @@
 import { FormatRegistry } from '@sinclair/typebox';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { knownFormats } from './formats.ts';
 import {
   forEachPart,
@@ -78,8 +78,7 @@ function memberFault({ members, patterns }: ObjectNode): string | undefined {
 function formatFault({ format }: StringNode): string | undefined {
   if (format === undefined || FormatRegistry.Has(format)) return undefined;
   const known = knownFormats();
-  const near = suggest(format, known);
-  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  const hint = didYouMean(suggest(format, known)) || '.';
   return `unknown format ${JSON.stringify(format)}${hint} Known: ${known.join(', ')}`;
 }
 

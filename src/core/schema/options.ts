@@ -1,7 +1,7 @@
 import { Kind, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
 import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { didYouMean } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { shown } from '../base/value-kinds.ts';
 import { isObject } from '../protocol/body.ts';
 import { createChecks } from './check.ts';
@@ -80,7 +80,7 @@ function faultFinder(schema: TSchema, name: string): FaultFinder {
 
 /** @param path the names of the options that hold it, and its own, with points between them */
 function unknownText(path: string, names: Iterable<string>): string {
-  const hint = didYouMean(path.slice(path.lastIndexOf('.') + 1), names) || '.';
+  const hint = didYouMean(suggest(path.slice(path.lastIndexOf('.') + 1), names)) || '.';
   return `unknown option ${JSON.stringify(path)}${hint} Known: ${[...names].join(', ')}`;
 }
 

@@ -1,5 +1,5 @@
 import { inlinePlace, type Place } from '../base/place.ts';
-import { didYouMean } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import { startTimer } from '../base/timer.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadedModules } from '../modules/modules.ts';
@@ -103,13 +103,13 @@ export class ServiceBroadcasts implements WorkerBroadcasts {
     if (!names.includes(name)) {
       const known = names.length === 0 ? 'none is exported' : `there are ${names.join(', ')}`;
       throw new Error(
-        `broadcast: no module exports broadcasts.${name}: ${known}${didYouMean(name, names)}`,
+        `broadcast: no module exports broadcasts.${name}: ${known}${didYouMean(suggest(name, names))}`,
       );
     }
     if (group !== undefined && !groups.includes(group)) {
       const known = groups.length === 0 ? 'there are no groups' : `there are ${groups.join(', ')}`;
       throw new Error(
-        `broadcast: no group ${JSON.stringify(group)} has workers: ${known}${didYouMean(group, groups)}`,
+        `broadcast: no group ${JSON.stringify(group)} has workers: ${known}${didYouMean(suggest(group, groups))}`,
       );
     }
     const { maxBodyBytes } = this.#config;

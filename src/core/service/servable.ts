@@ -1,5 +1,5 @@
 import { StartupError } from '../base/startup-error.ts';
-import { suggest } from '../base/suggest.ts';
+import { didYouMean, suggest } from '../base/suggest.ts';
 import type { Log } from '../observe/log.ts';
 import { type AnyRouter, Router, tableOf } from '../procedures/router.ts';
 import type { DispatcherOptions } from './context.ts';
@@ -86,11 +86,9 @@ export function usedGroups(router: AnyRouter, configured: readonly string[], log
     if (group === undefined) continue;
     used.add(group);
     if (configured.includes(group)) continue;
-    const guess = suggest(group, configured);
-    const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
     const key = group.includes('-') ? `'${group}'` : group;
     throw new StartupError(
-      `procedure ${name} is declared group: '${group}', which is not configured${hint}: give the option groups: { ${key}: { workers: 1 } }, or --group ${group}:workers=1`,
+      `procedure ${name} is declared group: '${group}', which is not configured: give the option groups: { ${key}: { workers: 1 } }, or --group ${group}:workers=1${didYouMean(suggest(group, configured))}`,
     );
   }
   for (const group of configured) {

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../core/base/suggest.ts';
 import type { ServedProcedures, Service } from '../../core/dispatch/service.ts';
 import type {
   StreamCall,
@@ -107,9 +108,7 @@ function toolOf(catalogue: Catalogue, message: Message, id: string): Tool | stri
   if (name === undefined) return wrong('name must be a string');
   const tool = catalogue.find(name);
   if (tool === undefined) {
-    const nearest = catalogue.nearest(name);
-    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-    return wrong(`Unknown tool: ${name}${hint}`);
+    return wrong(`Unknown tool: ${name}${didYouMean(catalogue.nearest(name))}`);
   }
   return message.arguments === 'wrong' ? wrong('arguments must be an object') : tool;
 }

@@ -1,5 +1,5 @@
 import { StartupError } from '../../core/base/startup-error.ts';
-import { suggest } from '../../core/base/suggest.ts';
+import { didYouMean, suggest } from '../../core/base/suggest.ts';
 import type { Config } from '../../core/config/config.ts';
 import { loadExports } from '../../core/modules/loader.ts';
 import { type OnCall, toObservers } from '../../core/observe/call-event.ts';
@@ -55,7 +55,7 @@ export async function loadHooks(path: string): Promise<Hooks> {
     // An `authenticate` that is misspelt would let everybody in, and nobody would be told.
     const meant = names.some((known) => known === name) ? undefined : suggest(name, names);
     if (meant !== undefined) {
-      throw new StartupError(`hooks ${path}: it exports ${name}, did you mean ${meant}?`);
+      throw new StartupError(`hooks ${path}: it exports ${name}${didYouMean(meant)}`);
     }
   }
   if (found.length === 0) {

@@ -58,7 +58,7 @@ describe('a hooks module', () => {
       const said = stderr.trim().split('\n').at(-1) ?? '';
       assert.match(
         said,
-        /^tandem: hooks .*: it exports authentificate, did you mean authenticate\?$/,
+        /^tandem: hooks .*: it exports authentificate; did you mean authenticate\?$/,
       );
     }
   });

@@ -11,9 +11,9 @@ describe('a hooks module', () => {
   for (const [name, message] of [
     [
       'misspelt.mjs',
-      /^hooks .*misspelt\.mjs: it exports authentificate, did you mean authenticate\?$/,
+      /^hooks .*misspelt\.mjs: it exports authentificate; did you mean authenticate\?$/,
     ],
-    ['misspelt-beside.mjs', /^hooks .*: it exports autenticate, did you mean authenticate\?$/],
+    ['misspelt-beside.mjs', /^hooks .*: it exports autenticate; did you mean authenticate\?$/],
     ['none.mjs', /^hooks .*none\.mjs: it exports none of authenticate, onCall$/],
     ['no-function.mjs', /^hooks .*: authenticate: expected a function, got object$/],
     ['undefined.mjs', /^hooks .*: authenticate: it is undefined$/],

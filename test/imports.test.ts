@@ -12,7 +12,7 @@ import { root } from './files.ts';
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'core/base': [],
-  'core/protocol': [],
+  'core/protocol': ['core/base'],
   'core/config': ['core/base'],
   'core/observe': ['core/base'],
   'core/schema': ['core/base', 'core/protocol'],

@@ -1,11 +1,11 @@
-import { counted } from '../core/base/counted.ts';
 import { escapeControls } from '../core/base/escape.ts';
+import { counted } from '../core/base/text.ts';
+import { isObject } from '../core/base/value-kinds.ts';
 import { type Config, openApiPath } from '../core/config/config.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
 import { type Cores, coresHere, coresText } from '../core/config/machine.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
-import { isObject } from '../core/protocol/body.ts';
 import { isRecord, type SchemaNode } from '../core/schema/model.ts';
 import type { RpcApp } from '../server/app/app.ts';
 import type { Address } from '../server/app/app-options.ts';

@@ -169,7 +169,7 @@ describe('the params of a query', () => {
     const name = 'x'.repeat(5000);
     assert.equal(
       read(`${name}=1&${name}=2`),
-      `"${'x'.repeat(64)}…" takes one value, and the query has 2`,
+      `"${'x'.repeat(80)}…" takes one value, and the query has 2`,
     );
   });
 

@@ -131,7 +131,11 @@ describe('what is wrong with groups is told at the start, in one line', () => {
       {},
       /^procedure heavy\.thread is declared group: 'heavy', which is not configured: give the option groups: \{ heavy: \{ workers: 1 \} \}, or --group heavy:workers=1$/,
     ],
-    ['a misspelt one', { heayv: heavy }, /which is not configured: .*workers=1; did you mean heayv\?$/],
+    [
+      'a misspelt one',
+      { heayv: heavy },
+      /which is not configured: .*workers=1; did you mean heayv\?$/,
+    ],
   ] as const) {
     test(what, async (t) => {
       const running = Running.make(t, { modules, groups });

@@ -1,9 +1,9 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Generated, generate } from '../../client/codegen/generate.ts';
-import { counted } from '../../core/base/counted.ts';
 import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import { counted } from '../../core/base/text.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
 import { type AnyRouter, onReplaced, tableOf } from '../../core/procedures/router.ts';
@@ -96,7 +96,9 @@ async function writeOut({ text }: Generated, out: string): Promise<boolean> {
 }
 
 function outcomeOf({ methods }: Generated, out: string, isNew: boolean): string {
-  return isNew ? `wrote ${out}: ${counted(methods, 'procedure')}` : `${out} is current: ${counted(methods, 'procedure')}`;
+  return isNew
+    ? `wrote ${out}: ${counted(methods, 'procedure')}`
+    : `${out} is current: ${counted(methods, 'procedure')}`;
 }
 
 /** The file's text with the line ends that generated text has: version control may have changed them. */

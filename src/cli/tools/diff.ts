@@ -4,8 +4,8 @@ import {
   type MethodFinding,
 } from '../../client/codegen/compare-apis.ts';
 import { readDocument } from '../../client/codegen/document.ts';
-import { counted } from '../../core/base/counted.ts';
 import { escapeControls } from '../../core/base/escape.ts';
+import { counted } from '../../core/base/text.ts';
 import { fail, printAndExit } from '../exit.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';

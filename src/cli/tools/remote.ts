@@ -4,8 +4,8 @@ import type { Outcome } from '../../client/outcome.ts';
 import { run } from '../../client/run.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import type { RegistrySchema } from '../../core/procedures/document/introspect.ts';
-import { isObject } from '../../core/protocol/body.ts';
 
 export interface RemoteOptions {
   readonly headers: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { RegistrationError } from '../../core/base/registration-error.ts';
 import { UniqueNames } from '../../core/base/unique-names.ts';
-import { isObject } from '../../core/protocol/body.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import { readJsonSchemas } from '../../core/schema/json-schema.ts';
 import { anything, type ObjectNode, type SchemaNode } from '../../core/schema/model.ts';
 import { placeName, References } from '../../core/schema/references.ts';

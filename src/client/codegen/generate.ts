@@ -1,4 +1,4 @@
-import { isObject } from '../../core/protocol/body.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import { bytesWithin } from '../../core/schema/bytes.ts';
 import { anything, type SchemaNode } from '../../core/schema/model.ts';
 import {

@@ -1,9 +1,23 @@
-/** Whether an object is a literal, a namespace of a module, or parsed: of no class. Also one of another realm is. */
+/** An object as JSON has it: no array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What holds parts: an object or an array. */
+export function holdsParts(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/**
+ * Whether an object is a literal, a namespace of a module, or parsed: of no class. Its prototype has no prototype, or it has
+ * none; so one of another realm is plain too.
+ */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype === null || prototype === Object.prototype) return true;
   return (
-    Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'toString')
+    prototype === Object.prototype ||
+    prototype === null ||
+    Object.getPrototypeOf(prototype) === null
   );
 }
 
@@ -17,12 +31,4 @@ export function jsonTypeOf(value: unknown): string {
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   return typeof (value as { then?: unknown }).then === 'function';
-}
-
-/** A value in a message: short, never its members. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
-  if (typeof value === 'object' && value !== null)
-    return Array.isArray(value) ? 'an array' : 'an object';
-  return typeof value === 'function' ? 'a function' : String(value);
 }

@@ -1,5 +1,6 @@
 import { StartupError } from '../base/startup-error.ts';
 import { didYouMean, suggest } from '../base/suggest.ts';
+import { shortened } from '../base/text.ts';
 import { type Crew, completeGroups, type GivenGroups } from './groups.ts';
 import { flagOf, type Option, toUpperSnake, variableOf, variablePrefix } from './option.ts';
 import { isConsolePath, table } from './table.ts';
@@ -43,7 +44,7 @@ export const optionNames = Object.keys(table) as readonly OptionName[];
 function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value));
-  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  return shortened(text, 60, '...');
 }
 
 function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: unknown): T {

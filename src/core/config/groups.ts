@@ -1,5 +1,6 @@
 import { groupNameAllowed, isGroupName } from '../base/place.ts';
 import { suggest } from '../base/suggest.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { bytes, duration, type Fault, integer, type Kind, splitList } from './kinds.ts';
 
 /**
@@ -134,8 +135,4 @@ function settled(groups: object): GivenGroups {
 
 function isMember(name: string): name is CrewOption {
   return Object.hasOwn(crewKinds, name);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@ import {
   readMemoryLimit,
   readText,
 } from '../base/control-groups.ts';
-import { counted } from '../base/counted.ts';
+import { counted } from '../base/text.ts';
 
 /** What the machine, or the container, leaves to this process: cores, and memory for its workers. */
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { stackOf } from '../base/message-of.ts';
+import { shortened } from '../base/text.ts';
 import { ProcessExit } from '../base/thread-role.ts';
-import { isObject } from '../protocol/body.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { ErrorCode, RpcError, repeatedCodes } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import { jsonText } from '../schema/result.ts';
@@ -171,13 +172,11 @@ const maxDetail = 10_000;
 /** Describes anything that can be thrown, for the log. Never throws, even if a getter of the object does. */
 export function describe(error: unknown): string {
   try {
-    const text = error instanceof Error ? stackOf(error) : `thrown, and no Error: ${shown(error)}`;
-    return text.length > maxDetail ? `${text.slice(0, maxDetail)}…` : text;
+    if (error instanceof Error) return shortened(stackOf(error), maxDetail);
+    const text =
+      typeof error === 'object' ? JSON.stringify(error) : String(error as string | symbol);
+    return shortened(`thrown, and no Error: ${text}`, maxDetail);
   } catch {
     return 'thrown, and it cannot be described: reading it throws';
   }
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | symbol);
 }

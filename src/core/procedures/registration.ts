@@ -1,5 +1,5 @@
 import { RegistrationError } from '../base/registration-error.ts';
-import { shown } from '../base/value-kinds.ts';
+import { shown } from '../base/text.ts';
 
 const maxNameLength = 256;
 const allowed = 'letters, digits and _ - . / :';

@@ -1,6 +1,6 @@
 import { RegistrationError } from '../base/registration-error.ts';
-import { isPlain, shown } from '../base/value-kinds.ts';
-import { isObject } from '../protocol/body.ts';
+import { shown } from '../base/text.ts';
+import { isObject, isPlain } from '../base/value-kinds.ts';
 import { aFunction, optionsCheck, yesOrNo } from '../schema/options.ts';
 import { addLinks, assertMiddleware, assertUseList, distinct, linksOf, useList } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';

@@ -103,7 +103,3 @@ export function invalidReply({ id, code, data }: InvalidEnvelope): string {
 export function isInvalid(entry: Envelope | InvalidEnvelope): entry is InvalidEnvelope {
   return 'code' in entry;
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

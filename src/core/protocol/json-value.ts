@@ -1,3 +1,5 @@
+import { isPlain } from '../base/value-kinds.ts';
+
 /** A value that nests deeper holds itself, or was made to exhaust the stack. */
 const maxDepth = 64;
 
@@ -40,12 +42,6 @@ function assertJson(value: unknown, place: string, depth: number): void {
   for (const [name, member] of Object.entries(value)) {
     if (member !== undefined) assertJson(member, `${place}.${name}`, depth + 1);
   }
-}
-
-/** Plain objects of other realms count too: their prototype has no prototype, or they have none. */
-export function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function nameOf(value: unknown): string {

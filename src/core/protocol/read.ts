@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isObject } from '../base/value-kinds.ts';
 import {
   type Body,
   type Envelope,
@@ -6,7 +7,6 @@ import {
   type InvalidEnvelope,
   invalidEnvelope,
   invalidParams,
-  isObject,
   largeBatch,
   largeBody,
   maxNameLength,

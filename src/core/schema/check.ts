@@ -1,5 +1,5 @@
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
-import { isPlain } from '../base/value-kinds.ts';
+import { holdsParts, isPlain } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import { Code } from './code.ts';
 import { type Check, keywordsOf, type LimitedType } from './keywords.ts';
@@ -57,7 +57,6 @@ export function createChecks(root: SchemaNode, where: string) {
   };
 }
 
-const isObject: Check = (value) => typeof value === 'object' && value !== null;
 /** To check a short array or text again is faster than to look its result up. */
 const isLongArray: Check = (value) => Array.isArray(value) && value.length > 8;
 const isLongText: Check = (value) => (value as string).length > 16;
@@ -82,7 +81,7 @@ class Memory {
   }
 
   /** The function with a memory for what it makes of the values that `isKept` chooses. */
-  of<Result>(make: (value: unknown) => Result, isKept: Check = isObject): typeof make {
+  of<Result>(make: (value: unknown) => Result, isKept: Check = holdsParts): typeof make {
     const known = new Map<unknown, Result>();
     return (value) => {
       if (!this.isOn || !isKept(value)) return make(value);
@@ -157,7 +156,7 @@ class Writer {
       return;
     }
     const memory = this.#code.value(this.#memory);
-    const kept = this.#code.value(isNamed || ofMembers ? isObject : isLongArray);
+    const kept = this.#code.value(isNamed || ofMembers ? holdsParts : isLongArray);
     this.#code.add(
       `function ${name}body(v) { ${body} }
 const ${name}kept = ${memory}.of(${name}body, ${kept});

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cached } from '../base/cached.ts';
-import { jsonTypeOf } from '../base/value-kinds.ts';
-import { isObject } from '../protocol/body.ts';
+import { isObject, jsonTypeOf } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import {
   asUnknown,

@@ -1,8 +1,7 @@
 import { cached } from '../base/cached.ts';
-import { counted } from '../base/counted.ts';
 import { didYouMean, suggest } from '../base/suggest.ts';
-import { jsonTypeOf } from '../base/value-kinds.ts';
-import { isObject } from '../protocol/body.ts';
+import { counted, shortened } from '../base/text.ts';
+import { isObject, jsonTypeOf } from '../base/value-kinds.ts';
 import { lengthOf } from './bytes.ts';
 import type { Checks } from './check.ts';
 import { keywordsOf, type LimitedType } from './keywords.ts';
@@ -315,10 +314,7 @@ const texts = new WeakMap<SchemaNode, string>();
 
 /** The type of a schema as text, cut to a length that fits a message. */
 export function expectedText(node: SchemaNode): string {
-  return cached(texts, node, () => {
-    const whole = typeText(node, { isShort: true });
-    return whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
-  });
+  return cached(texts, node, () => shortened(typeText(node, { isShort: true }), maxExpected));
 }
 
 export function receivedType(value: unknown): string {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RegistrationError } from '../base/registration-error.ts';
-import { isObject } from '../protocol/body.ts';
+import { shortened } from '../base/text.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { fromBase64 } from './bytes.ts';
 import type { Checks } from './check.ts';
 import {
@@ -179,9 +180,8 @@ class DefaultsCompiler {
     const at = `${this.#where} at ${path}: the default`;
     if (!isJson(given)) throw new RegistrationError(`${at} must be a JSON value`);
     if (!parts.every((part) => this.#checks.ofPart(part)(given))) {
-      throw new RegistrationError(
-        `${at} ${shorten(JSON.stringify(given))} does not match its schema`,
-      );
+      const text = shortened(JSON.stringify(given), 80);
+      throw new RegistrationError(`${at} ${text} does not match its schema`);
     }
     if (typeof given !== 'object' || given === null)
       return fill === undefined ? () => given : () => fill(given);
@@ -255,8 +255,4 @@ function isJson(value: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-function shorten(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,3 +1,5 @@
+import { shortened } from '../base/text.ts';
+
 /** One difference that a caller may notice. */
 export interface Finding {
   /** `breaking`: some caller of the old contract fails; `unknown`: the comparison can't tell. */
@@ -59,6 +61,5 @@ const longestValue = 60;
 
 /** A value of a schema in a message. */
 export function shownValue(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > longestValue ? `${text.slice(0, longestValue)}...` : text;
+  return shortened(JSON.stringify(value) ?? String(value), longestValue, '...');
 }

@@ -1,7 +1,8 @@
 import { FormatRegistry, PatternStringExact } from '@sinclair/typebox';
 import { cached } from '../base/cached.ts';
+import { shortened } from '../base/text.ts';
 import { UniqueNames } from '../base/unique-names.ts';
-import { isObject } from '../protocol/body.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import { anything, type Member, type NamePattern, type SchemaNode } from './model.ts';
 import { expressionOf, unicodeFault, unicodePattern } from './pattern-syntax.ts';
@@ -23,14 +24,7 @@ import {
   refuseAt,
   uncheckedKeywords,
 } from './reading.ts';
-import {
-  givenName,
-  placeName,
-  References,
-  type Root,
-  shortened,
-  type Target,
-} from './references.ts';
+import { givenName, placeName, References, type Root, type Target } from './references.ts';
 
 export interface JsonSchemaOptions {
   /**
@@ -119,6 +113,9 @@ const readOfObjects = [
   'propertyNames',
   'dependentRequired',
 ];
+
+/** Most characters of a reference in a message. */
+const longestRef = 80;
 
 /** Most parts and levels of a document: its types stand in it once, and its author is not here to split them. */
 const maxDocumentParts = 1_000_000;
@@ -519,7 +516,11 @@ class JsonSchemaReader {
     if (this.#options.references !== 'named')
       return this.#part(target, { ...inPlace(at), types: undefined, root });
     this.#nameOf(target, $ref);
-    this.#waiting.set(target, { ...topOf(root), path: shortened($ref), isInNot: at.isInNot });
+    this.#waiting.set(target, {
+      ...topOf(root),
+      path: shortened($ref, longestRef),
+      isInNot: at.isInNot,
+    });
     return this.#refTo(target, $ref);
   }
 
@@ -549,7 +550,7 @@ class JsonSchemaReader {
   #targetOf($ref: string, at: Place): Target {
     const target = this.#references.targetOf($ref, at.root);
     if (target !== undefined) return target;
-    const shown = JSON.stringify(shortened($ref));
+    const shown = JSON.stringify(shortened($ref, longestRef));
     const leads = $ref.startsWith('#')
       ? 'leads nowhere in the document'
       : 'leads out of the document: only references within it (#/...) are followed';

@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { FormatRegistry } from '@sinclair/typebox';
-import { counted } from '../base/counted.ts';
+import { counted } from '../base/text.ts';
 
 export type Check = (value: unknown) => boolean;
 

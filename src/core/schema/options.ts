@@ -2,8 +2,8 @@ import { Kind, type TProperties, type TSchema, Type, TypeRegistry } from '@sincl
 import { cached } from '../base/cached.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { didYouMean, suggest } from '../base/suggest.ts';
-import { shown } from '../base/value-kinds.ts';
-import { isObject } from '../protocol/body.ts';
+import { shown } from '../base/text.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { createChecks } from './check.ts';
 import { type Mismatch, mismatchesOf } from './explain.ts';
 import type { Check } from './keywords.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../protocol/body.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { codePointsIn } from './keywords.ts';
 import {
   forEachPart,

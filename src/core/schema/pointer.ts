@@ -1,3 +1,5 @@
+import { shortened } from '../base/text.ts';
+
 /** A name as a segment of a JSON Pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
@@ -8,5 +10,5 @@ const maxSegment = 64;
 
 /** A step of a JSON Pointer for people: `/name`, cut if the name is long. */
 export function shownSegment(name: string): string {
-  return `/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
+  return `/${escapePointer(shortened(name, maxSegment))}`;
 }

@@ -1,7 +1,7 @@
 import { cached } from '../base/cached.ts';
 import { defined } from '../base/defined.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { isObject } from '../protocol/body.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
 import { endlessType, forEachPart, type RefNode, type SchemaNode } from './model.ts';
 import { unicodeFault } from './pattern-syntax.ts';

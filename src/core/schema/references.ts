@@ -1,4 +1,4 @@
-import { isObject } from '../protocol/body.ts';
+import { isObject } from '../base/value-kinds.ts';
 
 /** The outermost schema around a place: references and ids are looked up in it. */
 export interface Root {
@@ -86,11 +86,6 @@ export function givenName($ref: string): string | undefined {
 export function placeName($ref: string): string | undefined {
   const [last, before] = segmentsOf($ref).reverse();
   return last !== undefined && /^(?:schema|items|\d*)$/.test(last) ? `${before} ${last}` : last;
-}
-
-/** A reference in a message. */
-export function shortened($ref: string): string {
-  return $ref.length > 80 ? `${$ref.slice(0, 80)}…` : $ref;
 }
 
 /** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */

@@ -1,4 +1,4 @@
-import { isPlain } from '../base/value-kinds.ts';
+import { holdsParts, isPlain } from '../base/value-kinds.ts';
 import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
 import { shownSegment } from './pointer.ts';
 
@@ -280,7 +280,7 @@ function find(
   wanted: (part: object) => boolean,
   known?: Set<object>,
 ): { readonly path: string; readonly part: object } | undefined {
-  if (!isObject(value)) return undefined;
+  if (!holdsParts(value)) return undefined;
   if (known !== undefined) {
     if (known.has(value) || known.size >= maxParts) return undefined;
     known.add(value);
@@ -289,21 +289,21 @@ function find(
   let part = value;
   if (hasToJson(value)) {
     const stated = value.toJSON('');
-    if (!isObject(stated)) return undefined;
+    if (!holdsParts(stated)) return undefined;
     if (stated !== value && wanted(stated)) return { path: '', part: stated };
     part = stated;
   }
   if (Array.isArray(part)) {
     for (let index = 0; index < part.length; index++) {
       const member: unknown = part[index];
-      const found = isObject(member) ? find(member, wanted, known) : undefined;
+      const found = holdsParts(member) ? find(member, wanted, known) : undefined;
       if (found !== undefined) return { ...found, path: `/${index}${found.path}` };
     }
     return undefined;
   }
   for (const name in part) {
     const member = (part as Readonly<Record<string, unknown>>)[name];
-    if (!isObject(member) || !hasOwn.call(part, name)) continue;
+    if (!holdsParts(member) || !hasOwn.call(part, name)) continue;
     const found = find(member, wanted, known);
     if (found !== undefined) return { ...found, path: shownSegment(name) + found.path };
   }
@@ -315,7 +315,3 @@ const hasOwn = Reflect.get(Object.prototype, 'hasOwnProperty') as (
   this: object,
   name: string,
 ) => boolean;
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}

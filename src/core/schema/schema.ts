@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { counted } from '../base/counted.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { isObject } from '../protocol/body.ts';
+import { counted } from '../base/text.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { ErrorCode, type RpcError, standardError } from '../protocol/errors.ts';
 import { createChecks } from './check.ts';
 import {

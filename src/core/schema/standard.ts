@@ -1,7 +1,6 @@
 import { messageOf } from '../base/message-of.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { isThenable } from '../base/value-kinds.ts';
-import { isObject } from '../protocol/body.ts';
+import { isObject, isThenable } from '../base/value-kinds.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
 import type { Checks } from './check.ts';
 import type { StandardIssue, StandardSchema } from './declared.ts';

@@ -1,25 +1,12 @@
+import { escapeControls } from '../base/escape.ts';
+
 /** Pieces of TypeScript: literals, comments, unions, members. No text of a schema can leave the place where it stands. */
-
-// Control characters, format characters (bidirectional marks reorder what a reviewer sees), lone surrogates, and the two
-// separators that end a line in some viewers.
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
-
-/** As escapes that JSON has too. */
-function escaped(characters: string): string {
-  return Array.from({ length: characters.length }, (_, index) => {
-    const code = characters.charCodeAt(index).toString(16);
-    return `\\u${code.padStart(4, '0')}`;
-  }).join('');
-}
 
 export type Quote = '"' | "'";
 
 /** A string literal that stays one token in code and in comments. */
 export function quoted(value: string, quote: Quote = "'"): string {
-  const body = JSON.stringify(value)
-    .slice(1, -1)
-    .replace(invisible, escaped)
-    .replaceAll('*/', '*\\/');
+  const body = escapeControls(JSON.stringify(value).slice(1, -1)).replaceAll('*/', '*\\/');
   return quote === '"' ? `"${body}"` : `'${body.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
@@ -52,9 +39,7 @@ export function typeName(given: string): string {
 
 /** `text` for one line of a comment: it can neither end the comment nor be a directive to TypeScript. */
 export function commentLine(text: string): string {
-  return text
-    .replaceAll('\t', ' ')
-    .replace(invisible, escaped)
+  return escapeControls(text.replaceAll('\t', ' '))
     .replaceAll('*/', '*\\/')
     .replace(/@(?=ts-)/gi, '@ ')
     .trimEnd();

@@ -1,4 +1,5 @@
 import { cached } from '../base/cached.ts';
+import { shortened } from '../base/text.ts';
 import { UniqueNames } from '../base/unique-names.ts';
 import { base64Length } from './bytes.ts';
 import { keywords } from './keywords.ts';
@@ -516,5 +517,5 @@ function limitedBy(node: SchemaNode): SchemaNode {
 /** On one line, since a second line would be read as a description or as another tag. */
 function tag(name: string, value: string): string {
   const line = value.replace(/\s+/g, ' ');
-  return `@${name} ${line.length > maxValue ? `${line.slice(0, maxValue)}...` : line}`;
+  return `@${name} ${shortened(line, maxValue, '...')}`;
 }

@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { stackOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
 import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
 import {
@@ -34,7 +35,6 @@ import { createLog, isLog, type Log, limitGivenLog } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
-import { isObject } from '../protocol/body.ts';
 import { CountersByGroup, type PoolStats } from '../workers/options.ts';
 import { ServiceBroadcasts } from './broadcasts.ts';
 import { Cluster, type RemoteStats } from './cluster.ts';

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { type TSchema, Type } from '@sinclair/typebox';
 import type * as Jose from 'jose';
 import { StartupError } from '../../core/base/startup-error.ts';
-import { shown } from '../../core/base/value-kinds.ts';
+import { shown } from '../../core/base/text.ts';
 import { RpcError } from '../../core/protocol/errors.ts';
 import { oneOf, optionsCheck, valueThat, yesOrNo } from '../../core/schema/options.ts';
 import { IssuerKeys } from './issuer-keys.ts';

@@ -1,9 +1,10 @@
 import { ownVersion, serviceName } from '../../core/base/package-files.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import { afterVerdict } from '../../core/dispatch/deadline.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { Log } from '../../core/observe/log.ts';
-import { isObject, type ReadLimits } from '../../core/protocol/body.ts';
+import type { ReadLimits } from '../../core/protocol/body.ts';
 import { toSource } from '../../core/protocol/read.ts';
 import { promised, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';

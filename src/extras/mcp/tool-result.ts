@@ -1,4 +1,4 @@
-import { isObject } from '../../core/protocol/body.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import { ErrorCode, standardErrorText } from '../../core/protocol/errors.ts';
 import { type Outcome, resultReply, textExceeds } from '../../core/protocol/reply.ts';
 import type { Era, Tool } from './tool.ts';

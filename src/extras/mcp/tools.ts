@@ -1,4 +1,6 @@
 import { didYouMean } from '../../core/base/suggest.ts';
+import { shortened } from '../../core/base/text.ts';
+import { isObject } from '../../core/base/value-kinds.ts';
 import type { ServedProcedures, Service } from '../../core/dispatch/service.ts';
 import type {
   StreamCall,
@@ -7,7 +9,6 @@ import type {
   StreamSink,
 } from '../../core/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../core/dispatch/streams/readers.ts';
-import { isObject } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { MemberPlace } from '../../core/protocol/exact.ts';
 import {
@@ -340,15 +341,14 @@ function reportOf(value: string): Report {
       return {
         progress,
         total: typeof total === 'number' ? total : undefined,
-        message: typeof message === 'string' ? shown(message) : undefined,
+        message:
+          typeof message === 'string'
+            ? JSON.stringify(shortened(message, longestMessage))
+            : undefined,
       };
     }
   }
   if (value === 'null') return {};
   const isShortString = value.startsWith('"') && value.length <= longestMessage;
-  return { message: isShortString ? value : shown(value) };
-}
-
-function shown(text: string): string {
-  return JSON.stringify(text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text);
+  return { message: isShortString ? value : JSON.stringify(shortened(value, longestMessage)) };
 }

@@ -1,6 +1,6 @@
+import { isObject } from '../../core/base/value-kinds.ts';
 import { usualRetryMs } from '../../core/dispatch/call.ts';
 import { isErrorStatus } from '../../core/procedures/declarations.ts';
-import { isObject } from '../../core/protocol/body.ts';
 import { ErrorCode, type OverloadReason, standardErrorText } from '../../core/protocol/errors.ts';
 import { membersAt, readableText } from '../../core/protocol/exact.ts';
 import { type Answer, statusOfService, uncachedLines } from '../../server/http/edge/answer.ts';

@@ -1,3 +1,4 @@
+import { shown } from '../../core/base/text.ts';
 import { jsonTypeOf } from '../../core/base/value-kinds.ts';
 import { readableText } from '../../core/protocol/exact.ts';
 import { endOfValue, OPEN_BRACE, OPEN_BRACKET, skipBlanks } from '../../core/protocol/syntax.ts';
@@ -188,9 +189,4 @@ function isJson(text: string, bracket: number, maxDepth: number): boolean {
   if (units[start] !== bracket) return false;
   const end = endOfValue(units, start, length, maxDepth);
   return end !== -1 && skipBlanks(units, end, length) === length;
-}
-
-/** A name for people: callers choose names. */
-function shown(name: string): string {
-  return JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}…` : name);
 }

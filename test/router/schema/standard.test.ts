@@ -92,13 +92,7 @@ for (const [library, schema] of Object.entries(libraries)) {
       for (const [given, path, message, expected, received] of [
         [{}, '/name', 'is required', 'string', 'undefined'],
         [{ name: 5 }, '/name', 'must be string', 'string', 'number'],
-        [
-          { name: 'A' },
-          '/name',
-          'must be a string of at least 2 characters',
-          'string',
-          'string',
-        ],
+        [{ name: 'A' }, '/name', 'must be a string of at least 2 characters', 'string', 'string'],
         [{ name: 'Ann', age: -1 }, '/age', 'must be at least 0', 'number', 'number'],
         [{ name: 'Ann', age: null }, '/age', 'must be number', 'number', 'null'],
         [{ name: 'Ann', tags: ['a', 7] }, '/tags/1', 'must be string', 'string', 'number'],

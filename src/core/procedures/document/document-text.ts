@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { inSlices, type Steps } from '../../base/timer.ts';
-import { isObject } from '../../protocol/body.ts';
+import { isObject } from '../../base/value-kinds.ts';
 
 /** A document that is serialised once per registry. */
 export interface Document {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isPlain } from '../../../core/protocol/json-value.ts';
+import { isPlain } from '../../../core/base/value-kinds.ts';
 import { failure } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { RequestHead } from '../edge/request-head.ts';

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { assertDepth, isOpenRpc } from '../../client/codegen/document.ts';
-import { CodegenError } from '../../client/codegen/text.ts';
+import { assertDepth, CodegenError, isOpenRpc } from '../../client/codegen/document.ts';
 import { RegistrationError } from '../../core/base/registration-error.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 

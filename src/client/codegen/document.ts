@@ -1,18 +1,16 @@
 import { RegistrationError } from '../../core/base/registration-error.ts';
+import { shown } from '../../core/base/text.ts';
 import { UniqueNames } from '../../core/base/unique-names.ts';
 import { isObject } from '../../core/base/value-kinds.ts';
 import { readJsonSchemas } from '../../core/schema/json-schema.ts';
 import { anything, type ObjectNode, type SchemaNode } from '../../core/schema/model.ts';
+import { listOf } from '../../core/schema/reading.ts';
 import { placeName, References } from '../../core/schema/references.ts';
-import {
-  CodegenError,
-  constantName,
-  type JsonObject,
-  listOf,
-  own,
-  shown,
-  stringOf,
-} from './text.ts';
+
+/** Thrown for a document that no contract can be made from. The message says in one line what is wrong, and where. */
+export class CodegenError extends Error {
+  override readonly name = 'CodegenError';
+}
 
 /** The content of an OpenRPC document, of any origin, that a contract is made of. */
 export interface Api {
@@ -90,6 +88,19 @@ export function paramsOf(
   };
 }
 
+/** A JSON object as it was parsed. Nothing about its members has been checked. */
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The object's own member of that name. Inherited ones, such as `constructor`, are not found. */
+function own(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function stringOf(object: JsonObject, name: string): string | undefined {
+  const value = own(object, name);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
 /** @throws CodegenError */
 export function readDocument(document: unknown): Api {
   if (!isOpenRpc(document)) {
@@ -130,7 +141,7 @@ function readNamed(
   references: References,
 ): { readonly name: string; readonly value: JsonObject; readonly path: string }[] {
   const names = new Set<string>();
-  return listOf(object, list).map((one, index) => {
+  return listOf<unknown>(own(object, list)).map((one, index) => {
     const at = `${path}${list}[${index}]`;
     const { value } = followed(one, at, references);
     const name = isObject(value) ? stringOf(value, 'name') : undefined;
@@ -230,7 +241,7 @@ function readErrors(
     });
   }
   const names = new UniqueNames();
-  return listOf(method, 'errors').flatMap((one, index) => {
+  return listOf<unknown>(own(method, 'errors')).flatMap((one, index) => {
     const { value, name } = followed(one, `${path}.errors[${index}]`, references);
     const known = readError(value);
     if (known === undefined) return [];
@@ -238,6 +249,12 @@ function readErrors(
     // An Error Object has no schema for its data, so the data may be anything.
     return [{ name: unique, ...known, data: anything }];
   });
+}
+
+/** `Pet not found` to `PET_NOT_FOUND`. */
+function constantName(text: string): string {
+  const words = text.slice(0, 80).match(/[A-Za-z0-9]+/g) ?? [];
+  return words.length === 0 ? 'ERROR' : words.join('_').toUpperCase();
 }
 
 function readError(

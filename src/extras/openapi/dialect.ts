@@ -1,5 +1,6 @@
 import { cached } from '../../core/base/cached.ts';
 import type { Steps } from '../../core/base/timer.ts';
+import { UniqueNames } from '../../core/base/unique-names.ts';
 import {
   type Component,
   type Components,
@@ -29,8 +30,7 @@ export class OpenApiSchemas {
   readonly #shared: Components;
   /** The components of the document, with their names in it. To write one may add others. */
   readonly #names = new Map<Component, string>();
-  /** The names in lower case. */
-  readonly #taken: Set<string>;
+  readonly #unique: UniqueNames;
   /** The components that only this document has, by their content. */
   readonly #added = new Map<string, Component>();
   /** References by which an array holds itself. */
@@ -41,8 +41,9 @@ export class OpenApiSchemas {
   /** @param taken names that the document needs itself */
   constructor(shared: Components, taken: readonly string[]) {
     this.#shared = shared;
-    this.#taken = new Set(taken.map((name) => name.toLowerCase()));
-    for (const component of shared.all()) this.#names.set(component, this.#unique(component.name));
+    const keyOf = (name: string): string => name.toLowerCase();
+    this.#unique = new UniqueNames(taken, { separator: '', keyOf });
+    for (const component of shared.all()) this.#names.set(component, this.#nameFor(component.name));
   }
 
   write(node: SchemaNode): JsonSchema {
@@ -66,19 +67,15 @@ export class OpenApiSchemas {
     return Object.fromEntries(entries);
   }
 
-  #unique(wanted: string): string {
-    const plain = plainName(wanted);
-    let name = plain;
-    for (let i = 2; this.#taken.has(name.toLowerCase()); i++) name = `${plain}${i}`;
-    this.#taken.add(name.toLowerCase());
-    return name;
+  #nameFor(wanted: string): string {
+    return this.#unique.take(plainName(wanted));
   }
 
   /** The component of an object that has no name yet, one for each content. */
   #add(wanted: string, node: SchemaNode): Component {
     const content = JSON.stringify(writeJson(node));
     return cached(this.#added, content, () => {
-      const name = this.#unique(wanted);
+      const name = this.#nameFor(wanted);
       const component = { name, node };
       this.#names.set(component, name);
       return component;

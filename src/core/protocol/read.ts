@@ -37,7 +37,7 @@ import {
  *     scanEnvelope   one call, params untouched   the kernel             the usual body: no parse at all,
  *                                                                        a large one through two windows
  *     scanBatch      a batch of plain requests    readBody               one JSON.parse for all params: half of the
- *                                                                        CPU time of the exact reader
+ *                                                                        CPU time of a batch of small calls
  *     readExactly    any body, text or bytes      readBody, readBytes    decides everything that the quick
  *                                                                        readers leave, and every refusal
  *     readPayload    a parsed payload             the kernel             a caller within the program

@@ -1,6 +1,10 @@
-import { httpSubjects } from './subjects/http.ts';
+import { httpSubject, servers } from './subjects/http.ts';
 import { loopback } from './subjects/loopback.ts';
-import { socketSubjects } from './subjects/sockets.ts';
+import { socketSubject } from './subjects/sockets.ts';
 import { conformance } from './suite.ts';
 
-for (const subject of [...httpSubjects, ...socketSubjects, loopback]) conformance(subject);
+for (const server of servers) {
+  conformance(httpSubject(server));
+  conformance(socketSubject(server));
+}
+conformance(loopback);

@@ -1,4 +1,5 @@
 import { describe, test } from 'node:test';
+import { needs } from '../../servers.ts';
 import { asking } from './cases/asking.ts';
 import { connections } from './cases/connections.ts';
 import { ends } from './cases/ends.ts';
@@ -13,7 +14,7 @@ const dressed = /Express|Fastify/;
 /** Runs all cases over each of these ways in. */
 export function overWays(chosen: typeof ways): void {
   for (const way of chosen) {
-    describe(`server-sent events: ${way.name}`, () => {
+    describe(`server-sent events: ${way.name}`, needs(way.server), () => {
       const all = dressed.test(way.name) ? cases : [...cases, ...readers];
       for (const { name, options, http, run } of all) {
         test(name, async () => {

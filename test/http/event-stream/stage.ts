@@ -150,9 +150,12 @@ function routerOf(stage: Stage): Router {
   });
   router.rpc({ name: 'waits', stream: { collect: true } }, async function* waits(_, { signal }) {
     stage.given++;
-    yield 1;
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    stage.closed.push('waits');
+    try {
+      yield 1;
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    } finally {
+      stage.closed.push('waits');
+    }
   });
   router.rpc({ name: 'price_subscribe' }, function* prices() {
     yield 7;

@@ -86,7 +86,7 @@ class HttpConnection implements Connection {
   }
 }
 
-function subject({ name, put, ...server }: WayIn): Subject {
+export function httpSubject({ name, put, ...server }: WayIn): Subject {
   return {
     name,
     ...server,
@@ -179,8 +179,7 @@ export const waysIn: readonly WayIn[] = [
   },
 ];
 
-const subjects: readonly Subject[] = waysIn.map(subject);
+/** The servers of this package. */
+export const servers: readonly WayIn[] = waysIn.slice(0, 2);
 /** The handler in the frameworks of others, which differ from node:http by what they do before it. */
-export const mountSubjects: readonly Subject[] = subjects.slice(2);
-/** The others. */
-export const httpSubjects: readonly Subject[] = subjects.slice(0, 2);
+export const mounts: readonly WayIn[] = waysIn.slice(2);

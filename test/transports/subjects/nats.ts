@@ -4,6 +4,7 @@ import { connectNats } from '../../../src/extras/nats/connection/connect.ts';
 import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
 import { natsOptions, RecordedEvents } from '../../nats/connected.ts';
 import type { NatsServer } from '../../nats/nats-server.ts';
+import { CutProxy, type Cutting } from '../cut-proxy.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
 import { headersOf } from './http.ts';
 
@@ -57,15 +58,21 @@ class NatsCaller implements Connection {
   }
 }
 
-/** The endpoint `<service>.rpc` of a member, as clients see it that are no gateways. */
-export function natsEndpoints(server: () => NatsServer): Subject {
+/**
+ * The endpoint `<service>.rpc` of a member, as clients see it that are no gateways.
+ *
+ * @param cutting how the stream between the member and the server is cut; undefined: it is not
+ */
+export function natsEndpoints(server: () => NatsServer, cutting?: Cutting): Subject {
   return {
-    name: 'NATS (the endpoint rpc)',
+    name: cutting === undefined ? 'NATS' : `NATS, ${cutting.name}`,
     can: ['messages', 'metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
     carries: () => true,
     async serve(service, { maxMessageBytes, askWho }) {
       const { url } = server();
-      const connection = await connectNats(natsOptions(url), new RecordedEvents());
+      const proxy = cutting && (await CutProxy.open(Number(new URL(url).port), cutting));
+      const own = proxy === undefined ? url : `nats://127.0.0.1:${proxy.port}`;
+      const connection = await connectNats(natsOptions(own), new RecordedEvents());
       const authenticate =
         askWho &&
         createAuthenticator(
@@ -97,6 +104,7 @@ export function natsEndpoints(server: () => NatsServer): Subject {
       return {
         connect: () => NatsCaller.open(url, name),
         async close() {
+          proxy?.close();
           closing ??= endpoints.drain().then(() => connection.close());
           await closing;
         },

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { listen } from '../../../src/server/http/listen.ts';
 import { createUpgrades } from '../../../src/server/http/node/upgrade.ts';
 import { frame, opcodes, RawSocket } from '../../http/socket/raw-socket.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
@@ -88,9 +87,9 @@ class SocketCaller implements Connection {
   }
 }
 
-function subject({ name, put, ...server }: WayIn): Subject {
+export function socketSubject({ name, put, ...server }: WayIn): Subject {
   return {
-    name,
+    name: `WebSocket on ${name}`,
     ...server,
     can: ['messages', 'metadata', 'counts-bodies', 'pieces', 'sees-leaving'],
     carries: () => true,
@@ -101,13 +100,6 @@ function subject({ name, put, ...server }: WayIn): Subject {
         close: () => listening.close(),
       };
     },
-  };
-}
-
-function server(transport: 'uws' | 'node'): Put {
-  return async (service, options) => {
-    const listening = await listen(service, options, transport);
-    return { port: listening.address.port, close: () => listening.close() };
   };
 }
 
@@ -125,13 +117,5 @@ const mounted: Put = async (service, options): Promise<Listening> => {
   };
 };
 
-/** WebSockets of both servers. */
-export const socketSubjects: readonly Subject[] = [
-  subject({ name: 'WebSocket on uWebSockets.js', put: server('uws'), server: 'uws' }),
-  subject({ name: 'WebSocket on node:http', put: server('node') }),
-];
-
-export const mountedSocket: Subject = subject({
-  name: 'WebSocket by upgradeHandler()',
-  put: mounted,
-});
+/** A server of node:http that is somebody else's. */
+export const mountedSocket: WayIn = { name: 'upgradeHandler()', put: mounted };

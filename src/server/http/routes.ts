@@ -50,6 +50,9 @@ const noStore = ['cache-control', 'no-store'];
 /** For paths that are only read. */
 export const getOnly: Answer = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
 const notReady = rejection(503, 'the service is starting or stopping, try again');
+/** What a target is written in (RFC 3986, 2): uWebSockets.js takes other bytes too. */
+const isTarget = /^[!-~]*$/;
+const badTarget = rejection(400, 'the path must be percent-encoded');
 const unknownFormat = rejection(
   400,
   'format must be openrpc, or openapi where httpPath is set; leave it out for the introspection document',
@@ -106,6 +109,7 @@ export class Routes {
     this.#foreignLines = options.corsOrigin === '*' ? undefined : this.#cors(undefined);
     this.nothing = {
       path: '',
+      refuse: ({ path }) => (isTarget.test(path) ? undefined : badTarget),
       others: rejection(404, `nothing is served here, ${insteadOf(serves, path)}`),
     };
     this.rpc = rpcRoute(service, options);

@@ -171,6 +171,8 @@ export function hosts(start: Start): void {
       '[::1',
       'a:b',
       'a:1:1',
+      'a:http',
+      'http://a',
       '[a]b',
       'aéb',
     ]) {

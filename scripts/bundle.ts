@@ -16,6 +16,7 @@ const entries = {
   'src/required': 'bundled/required.ts',
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
+  'src/server/http/edge/connection-count': 'src/server/http/edge/connection-count.ts',
   'src/server/process/guard-thread': 'src/server/process/guard-thread.ts',
   'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
   'src/extras/jwt/jwt': 'src/extras/jwt/jwt.ts',

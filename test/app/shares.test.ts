@@ -5,6 +5,7 @@ import { type AppOptions, Router } from '../../src/index.ts';
 import { json, post, type RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
 import { servers } from '../servers.ts';
+import { until } from '../turns.ts';
 import { type Served, serve } from './hooks/serve.ts';
 
 /** One address takes all that it can get; another one gets what it asks for. */
@@ -129,6 +130,20 @@ for (const carrier of servers) {
       await delay(1100);
       const others = await Promise.all(Array.from({ length: 10 }, () => answered(client(modest))));
       assert.deepEqual(others, Array(10).fill(true));
+    });
+
+    test('maxConnections: those that were open before connections became scarce count for their address', async (t) => {
+      const { client } = await start(t, { router: router().router, maxConnections: 100 });
+      await sockets(() => client(greedy), 45);
+      await sockets(() => client(modest), 12);
+      // Each holds its part. On uWebSockets.js this is known once the connections were counted.
+      await until(async () => {
+        const one = client(greedy);
+        const opened = await RawSocket.open(one).catch(() => undefined);
+        one.socket.destroy();
+        return opened === undefined;
+      });
+      await sockets(() => client('127.0.0.3'), 9);
     });
 
     test('maxInFlightPerCaller: 200 networks of one /48 of IPv6 hold what eight callers may', async (t) => {

@@ -1,9 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { hidden } from '../../core/base/escape.ts';
-import { ownExtension, ownFile } from '../../core/base/package-files.ts';
 import { layout, mostSuspects, runningCode } from '../../core/base/running-code.ts';
 import { ownFolders } from '../../core/modules/module-url.ts';
-import { workerExecArgv } from '../../core/modules/typescript.ts';
+import { startOwnThread } from '../../core/modules/own-thread.ts';
 import type { LogLevel } from '../../core/observe/log.ts';
 import { expressionLines, stackExpression } from '../../core/workers/stack.ts';
 import { guardFile } from './fork-server.ts';
@@ -33,7 +32,7 @@ export interface GuardOptions {
 }
 
 /**
- * A thread that watches over a server process while its main thread can't: it costs 10 MB, and looks four times a second.
+ * A thread that watches over a server process while its main thread can't, four times a second.
  *
  * It logs the stack of a main thread that stands still: after a second, and after half of the time at which the supervisor
  * kills the process. Code behind an `await` is found by this alone.
@@ -65,23 +64,7 @@ export class Guard {
       ownFolders: ownFolders.map((folder) => folder.replace('file://', '')),
       hidden,
     };
-    const file = ownFile('src/server/process/guard-thread.ts');
-    const isSource = ownExtension === '.ts';
-    // Node 20 takes TypeScript in a thread only from an import.
-    const importing = `import ${JSON.stringify(file.href)}`;
-    const start = new URL(`data:text/javascript,${encodeURIComponent(importing)}`);
-    this.#thread = new Worker(isSource ? start : file, {
-      workerData: data,
-      // The guard loads nothing that flags or NODE_OPTIONS load into other threads.
-      execArgv: isSource ? workerExecArgv([]) : [],
-      env: {},
-      resourceLimits: {
-        maxOldGenerationSizeMb: 16,
-        maxYoungGenerationSizeMb: 1,
-        codeRangeSizeMb: 2,
-      },
-    });
-    this.#thread.unref();
+    this.#thread = startOwnThread('src/server/process/guard-thread.ts', data);
     // If the thread fails, the process runs without a guard.
     this.#thread.on('error', () => this.#answer('no stack: the guard of the process has failed'));
     this.#thread.on('message', (stack: unknown) => this.#answer(String(stack)));

@@ -68,7 +68,7 @@ export class UwsServer extends ListeningServer {
     this.#routes = new Routes(service, options, turns);
     this.#replies = new UwsReplies(this.#routes.context);
     this.#upgrades = new Upgrades(this.#routes, true);
-    this.#shares = new CountedConnections(maxConnections, () => this.address.port);
+    this.#shares = new CountedConnections(maxConnections, this);
     const app =
       tls === undefined
         ? uws.App()
@@ -116,15 +116,15 @@ export class UwsServer extends ListeningServer {
     const answered = inFlight.drain(options.shutdownGraceMs);
     this.#upgrades.context.sockets.drain();
     await answered;
+    this.#shares.close();
     this.#app.close();
   }
 
   #connection(res: HttpResponse, change: number): void {
     this.connections += change;
     if (change < 0) return;
-    const open = this.connections - 1;
     const text = () => Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
-    const denial = this.#shares.denial(() => addressText(text()), open);
+    const denial = this.#shares.denial(() => addressText(text()));
     if (denial === undefined) return;
     this.#options.onConnectionRefused(denial);
     res.close();

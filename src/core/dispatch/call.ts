@@ -106,12 +106,15 @@ export interface Refusal {
 
 /** The refusal of calls that have not started when their executor closes, or whose caller has gone. */
 export const cancelled: Refusal = { code: ErrorCode.Cancelled };
+const cancelledUnrun: Refusal = { ...cancelled, data: { retry: true } };
 
 /**
  * The refusal of what never ran, and may find the service ready at the next try. It says so: a client sends nothing else again
  * (docs/protocol.md, "Errors").
  */
 function unrun(refusal: Refusal): Refusal {
+  // Thousands of callers may leave at once.
+  if (refusal === cancelled) return cancelledUnrun;
   const { code, data } = refusal;
   const isRepeated = code === ErrorCode.Overloaded || code === ErrorCode.Cancelled;
   return isRepeated ? { ...refusal, data: { ...data, retry: true } } : refusal;

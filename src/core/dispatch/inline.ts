@@ -6,7 +6,6 @@ import type { Broadcast } from '../procedures/broadcast.ts';
 import { type CallLine, CallLines } from '../procedures/context.ts';
 import { type InvokeOptions, invoke, sourceOf, type ValueSource } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
-import { ErrorCode, standardError } from '../protocol/errors.ts';
 import type { Outcome, Reply, ReplySink } from '../protocol/reply.ts';
 import {
   type Call,
@@ -122,7 +121,7 @@ export class InlineHost implements ExecutorFigures {
     const gone = this.isClosed || call.scope.cancelled;
     const refusal = gone ? cancelled : this.#streams.refusalOf(call.scope);
     if (refusal !== undefined) {
-      context.abort(standardError(refusal.code, refusal.data));
+      context.abort(refusal);
       onLeft(source.close());
       return { refusal };
     }
@@ -496,7 +495,7 @@ class WaitingCall implements Deadline, CancelListener {
   }
 
   onCancelled(): void {
-    this.context.abort(standardError(ErrorCode.Cancelled));
+    this.context.abort(cancelled);
     if (this.#state !== 'waits') return;
     this.#state = 'left';
     this.#owner.orphans.add(this.#name);
@@ -520,7 +519,7 @@ class WaitingCall implements Deadline, CancelListener {
   }
 
   #giveUp(refusal: Refusal): void {
-    this.context.abort(standardError(refusal.code, refusal.data));
+    this.context.abort(refusal);
     if (this.#state === 'answered' || this.#state === 'ended') return;
     const { orphans } = this.#owner;
     if (this.#state === 'left') orphans.remove(this.#name);

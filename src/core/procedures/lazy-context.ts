@@ -1,4 +1,5 @@
 import { wallTimeOf } from '../base/clock.ts';
+import { type ErrorCode, standardError } from '../protocol/errors.ts';
 import type { Broadcast } from './broadcast.ts';
 import type { CallContext, CallLines, CallLog } from './context.ts';
 import type { ErrorMakers } from './declarations.ts';
@@ -55,6 +56,13 @@ const clocksDifferMs = 2;
 const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
+/** An error, or a standard one that is made when somebody asks for it: an error with its stack costs more than a small call. */
+export type AbortReason = Error | { readonly code: ErrorCode; readonly data?: unknown };
+
+function toError(reason: AbortReason): Error {
+  return reason instanceof Error ? reason : standardError(reason.code, reason.data);
+}
+
 /**
  * The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. It has no
  * own members: those of an instance are what middleware has added.
@@ -70,7 +78,7 @@ export class LazyContext implements CallContext {
   #deadline = 0;
   #auth: unknown;
   #controller: AbortController | undefined;
-  #abortReason: Error | undefined;
+  #abortReason: AbortReason | undefined;
   readonly #host: CallHost | undefined;
   readonly #ticket: number;
   readonly #request: object | undefined;
@@ -124,7 +132,11 @@ export class LazyContext implements CallContext {
 
   /** Why nobody waits for the call; undefined: somebody does, or only shared memory tells that nobody does. */
   static abortReasonOf(context: LazyContext): Error | undefined {
-    return context.#abortReason;
+    const reason = context.#abortReason;
+    if (reason === undefined || reason instanceof Error) return reason;
+    const error = toError(reason);
+    context.#abortReason = error;
+    return error;
   }
 
   /** The calls that its handler ran for at once; 0: it has joined no run. */
@@ -156,7 +168,7 @@ export class LazyContext implements CallContext {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+      if (this.#abortReason !== undefined) this.#controller.abort(LazyContext.abortReasonOf(this));
     }
     return this.#controller.signal;
   }
@@ -222,12 +234,12 @@ export class LazyContext implements CallContext {
   }
 
   /** Aborts the signal, now or when the handler first reads it. Only the first reason counts. */
-  abort(reason: Error): void {
+  abort(reason: AbortReason): void {
     const isFirst = this.#abortReason === undefined;
     if (isFirst) {
       this.#abortReason = reason;
-      this.#controller?.abort(reason);
+      this.#controller?.abort(LazyContext.abortReasonOf(this));
     }
-    this.#run?.onAbort(reason, isFirst);
+    this.#run?.onAbort(toError(reason), isFirst);
   }
 }

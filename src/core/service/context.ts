@@ -15,7 +15,7 @@ import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { InlineTurns } from '../dispatch/inline-turns.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
-import type { ConcurrencyPlaces } from '../dispatch/queue/queued-executor.ts';
+import type { ConcurrencyPlaces } from '../dispatch/queue/waiting-calls.ts';
 import {
   CallerLimiter,
   type CallerLimiterOptions,

@@ -13,7 +13,7 @@ import {
   tableOf,
 } from '../procedures/router.ts';
 import { limitedStrings } from '../schema/pattern-limits.ts';
-import { ChangedFileError } from '../workers/worker.ts';
+import { ChangedFileError } from '../workers/loading.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
 import { Deployment, DeploymentLoad, type OnOutdated } from './deployment.ts';
 import {

@@ -11,13 +11,11 @@ import {
 import { Sweep } from '../dispatch/deadline.ts';
 import { hasRoom, passUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
 import type { QueuedCall } from '../dispatch/queue/queued-call.ts';
-import {
-  type Heads,
-  QueuedExecutor,
-  type WaitingCalls,
-} from '../dispatch/queue/queued-executor.ts';
-import type { Overrun, UnstartedCalls } from './calls.ts';
+import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
+import type { Heads, WaitingCalls } from '../dispatch/queue/waiting-calls.ts';
+import type { UnstartedCalls } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
+import type { Overrun } from './watchdog.ts';
 import type { HeapSnapshot, PoolWorker } from './worker.ts';
 import { WorkerSet } from './workers.ts';
 

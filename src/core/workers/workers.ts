@@ -3,22 +3,16 @@ import { clockMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
-import type { WaitingCalls } from '../dispatch/queue/queued-executor.ts';
+import type { WaitingCalls } from '../dispatch/queue/waiting-calls.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Files } from '../modules/modules.ts';
+import { ChangedFileError, Loading } from './loading.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerEvents } from './options.ts';
 import { describeSight, lookInto } from './stack.ts';
 import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
-import {
-  ChangedFileError,
-  type HeapSnapshot,
-  Loading,
-  PoolWorker,
-  type ReadyNotice,
-  type WorkerOwner,
-} from './worker.ts';
+import { type HeapSnapshot, PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
 
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };

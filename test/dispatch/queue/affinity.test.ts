@@ -4,10 +4,8 @@ import fc from 'fast-check';
 import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
 import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
-import {
-  QueuedExecutor,
-  type WaitingCalls,
-} from '../../../src/core/dispatch/queue/queued-executor.ts';
+import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
+import type { WaitingCalls } from '../../../src/core/dispatch/queue/waiting-calls.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Affinity } from '../../../src/core/procedures/affinity.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';

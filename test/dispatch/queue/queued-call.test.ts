@@ -3,10 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, type CallObserver, cancelled } from '../../../src/core/dispatch/call.ts';
 import type { CallReceiver, QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
-import {
-  QueuedExecutor,
-  type WaitingCalls,
-} from '../../../src/core/dispatch/queue/queued-executor.ts';
+import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
+import type { WaitingCalls } from '../../../src/core/dispatch/queue/waiting-calls.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';

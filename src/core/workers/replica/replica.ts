@@ -161,7 +161,7 @@ export class Replica {
 
   abort(command: Extract<Command, { type: 'abort' }>): void {
     const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
-    this.#waiting.get(command.ticket)?.abort(standardError(code));
+    this.#waiting.get(command.ticket)?.abort({ code });
     // After the abort: if a listener of the signal never returns, no notice comes, and the thread is known to be stuck.
     this.#sender.notify({ type: 'aborted', ticket: command.ticket });
   }

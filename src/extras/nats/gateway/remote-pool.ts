@@ -11,11 +11,8 @@ import { Sweep } from '../../../core/dispatch/deadline.ts';
 import { passUs } from '../../../core/dispatch/queue/cost.ts';
 import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import type { QueuedCall } from '../../../core/dispatch/queue/queued-call.ts';
-import {
-  QueuedExecutor,
-  type WaitingCalls,
-  type WaitingLimits,
-} from '../../../core/dispatch/queue/queued-executor.ts';
+import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
+import type { WaitingCalls, WaitingLimits } from '../../../core/dispatch/queue/waiting-calls.ts';
 import type { ReplyMemory } from '../../../core/dispatch/reply-memory.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';

@@ -1,4 +1,3 @@
-import { clockMs } from '../base/clock.ts';
 import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
 import { expiriesAtOnce, maxOrphansPerWorker, OrphanCounts } from '../dispatch/deadline.ts';
 import { shortBoundUs } from '../dispatch/queue/cost.ts';
@@ -19,9 +18,10 @@ const shortUs = 50;
 
 /**
  * A thread is stuck if it was sent an abort, has answered no abort for so long, and is in no call that it is known to
- * run, milliseconds.
+ * run, milliseconds. A look counts for `longestLookMs` at most: a machine that keeps this thread from its looks keeps others, too.
  */
 const unresponsiveAfterMs = 500;
+export const longestLookMs = 50;
 
 type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
 
@@ -62,8 +62,11 @@ export class WorkerCalls implements CallReceiver {
   readonly #onFault: FaultReporter;
   readonly #onPlaceHeld: (procedure: string) => void;
   readonly #frame: FrameBuilder;
-  /** When the thread last answered an abort, by `clockMs`. It answers many aborts one after another. */
-  #heardAt = Number.NEGATIVE_INFINITY;
+  /** The time that looks have counted, milliseconds, and when the last one was, by `clockMs`. */
+  #watchedMs = 0;
+  #lookedAt = 0;
+  /** When the thread last answered an abort, in `#watchedMs`. It answers many aborts one after another. */
+  #heardAt = 0;
 
   /**
    * @param onFault called for a call that could not be sent; its caller gets only the ref
@@ -226,7 +229,7 @@ export class WorkerCalls implements CallReceiver {
     if (this.of(item.ticket) !== item || item.abortedAt !== undefined) return;
     // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
     // each time.
-    this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
+    this.#abort(item, 'cancelled', false);
   }
 
   /**
@@ -238,6 +241,8 @@ export class WorkerCalls implements CallReceiver {
    */
   expire(now: number, onAnswered: (item: QueuedCall) => void): QueuedCall | undefined {
     const { ledger } = this.#thread;
+    this.#watchedMs += Math.min(now - this.#lookedAt, longestLookMs);
+    this.#lookedAt = now;
     let stuck: QueuedCall | undefined;
     let left = expiriesAtOnce;
     for (const item of this.all) {
@@ -259,7 +264,7 @@ export class WorkerCalls implements CallReceiver {
     const item = this.of(ticket);
     const aborted = item ?? this.orphans.of(ticket);
     if (aborted?.abortedAt === undefined) return;
-    this.#heardAt = clockMs();
+    this.#heardAt = this.#watchedMs;
     aborted.abortedAt = Number.POSITIVE_INFINITY;
     if (item === undefined) return;
     item.startedAt = this.#thread.ledger.startedAt(ticket);
@@ -353,18 +358,18 @@ export class WorkerCalls implements CallReceiver {
     }
     const isOrphan = this.orphans.of(item.ticket) === item;
     const isRunning = !isOrphan && this.isRunning(item);
-    const isStuck = isRunning || this.#isSilent(item, now);
+    const isStuck = isRunning || this.#isSilent(item);
     if (item.isAnswered) {
       // It was answered at its caller's own time. From now on the thread must answer for it.
       const isUnheard = run !== undefined && !isOrphan && !isRunning;
       if (isUnheard && item.abortedAt === Number.POSITIVE_INFINITY) {
-        this.#abort(item, 'deadline', now);
+        this.#abort(item, 'deadline', true);
       }
       return isStuck;
     }
     if (isOrphan) this.orphans.expire(item);
     this.#answerExpired(item, startedAt, now, isRunning);
-    if (!isRunning) this.#abort(item, 'deadline', now);
+    if (!isRunning) this.#abort(item, 'deadline', true);
     onAnswered(item);
     return isStuck;
   }
@@ -378,7 +383,7 @@ export class WorkerCalls implements CallReceiver {
   ): void {
     if (this.orphans.of(item.ticket) === item) this.orphans.expire(item);
     this.#answerExpired(item, startedAt, now);
-    if (item.abortedAt === undefined) this.#abort(item, 'deadline', Number.POSITIVE_INFINITY);
+    if (item.abortedAt === undefined) this.#abort(item, 'deadline', false);
     onAnswered(item);
   }
 
@@ -400,14 +405,15 @@ export class WorkerCalls implements CallReceiver {
     item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
   }
 
-  #isSilent({ abortedAt }: QueuedCall, now: number): boolean {
+  #isSilent({ abortedAt }: QueuedCall): boolean {
     if (abortedAt === undefined) return false;
-    if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
+    if (this.#watchedMs - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
     return !this.#thread.ledger.isBusy();
   }
 
-  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', at: number): void {
-    item.abortedAt = at;
+  /** @param isAwaited whether the thread is stuck if it does not answer */
+  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', isAwaited: boolean): void {
+    item.abortedAt = isAwaited ? this.#watchedMs : Number.POSITIVE_INFINITY;
     this.#thread.ledger.cancel(item.ticket);
     this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }

@@ -1,5 +1,5 @@
 import { clockMs } from '../base/clock.ts';
-import type { WorkerCalls } from './calls.ts';
+import { longestLookMs, type WorkerCalls } from './calls.ts';
 import type { WorkerThread } from './options.ts';
 
 /** Calls that wait behind a synchronous call are taken back when that call has run for so long, milliseconds. */
@@ -16,7 +16,6 @@ const probeEveryMs = 1000;
  * keep a thread from its messages for so long. A look counts for `longestLookMs` at most.
  */
 const deafAfterMs = 500;
-const longestLookMs = 50;
 
 /** What holds a thread up: a call or the slice of a generator, longer than `overrunMs`; `stall`: code between calls. */
 export type Overrun = 'call' | 'slice' | 'stall';

@@ -139,7 +139,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
   lease: BodyLease | undefined = undefined;
   /** What it runs with; undefined: by itself. */
   run: SentBatch | undefined = undefined;
-  /** When its signal was aborted, by `clockMs`; Infinity: the worker has told that it received the abort. */
+  /** When its signal was aborted, by the looks of its worker; Infinity: the worker has received the abort, or need not tell. */
   abortedAt: number | undefined = undefined;
   /** When the call began to run, by `clockMs`; undefined: no look at the ledger has seen it run. */
   startedAt: number | undefined = undefined;

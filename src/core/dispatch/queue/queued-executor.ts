@@ -15,10 +15,12 @@ import type { Executor, ExecutorFigures } from '../executor.ts';
 import type { RequestScope } from '../scope.ts';
 import { CostEstimate } from './cost.ts';
 import { OrderedCalls, QueuedCall, type QueuedCallOwner, SentBatch } from './queued-call.ts';
-import { WaitingCalls, type WaitingLimits } from './waiting-calls.ts';
+import { WaitingCalls, type WaitingLimits, type WaitingOwner } from './waiting-calls.ts';
 
 /** An executor whose calls run elsewhere: in worker threads, or on other machines. They wait in a bounded queue. */
-export abstract class QueuedExecutor implements Executor, ExecutorFigures, QueuedCallOwner {
+export abstract class QueuedExecutor
+  implements Executor, ExecutorFigures, QueuedCallOwner, WaitingOwner
+{
   readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
@@ -40,19 +42,10 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
   }
 
   abstract get inFlight(): number;
-  /** Whether nothing is under way: a call that comes then is sent at once. */
   abstract get isIdle(): boolean;
-  /** Sends away what may go now. */
   abstract send(waiting: WaitingCalls): void;
-  /** Calls `act` when the calls that come at the same time have come: at the end of a turn of the event loop. */
   abstract defer(act: () => void): void;
-  /** Calls have left, or were looked at and stay. */
   abstract onSent(): void;
-  /**
-   * How long until a caller who is refused should come back, whole milliseconds.
-   *
-   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
-   */
   abstract busyForMs(queuedUs: number): number;
   abstract onTooLarge(item: QueuedCall): void;
   abstract onCancelled(item: QueuedCall): void;

@@ -8,7 +8,6 @@ import { homeOf, keyOfParam } from './affinity.ts';
 import { isDue, shortBoundUs } from './cost.ts';
 import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
 import type { QueuedCall } from './queued-call.ts';
-import type { QueuedExecutor } from './queued-executor.ts';
 
 export interface WaitingLimits {
   /** Calls that may wait for a worker. */
@@ -33,6 +32,24 @@ interface Places {
   readonly waiting: Set<() => boolean>;
 }
 
+/** The executor whose calls wait. */
+export interface WaitingOwner {
+  /** Whether nothing is under way: a call that comes then is sent at once. */
+  readonly isIdle: boolean;
+  /** Sends away what may go now. */
+  send(waiting: WaitingCalls): void;
+  /** Calls `act` when the calls that come at the same time have come: at the end of a turn of the event loop. */
+  defer(act: () => void): void;
+  /** Calls have left, or were looked at and stay. */
+  onSent(): void;
+  /**
+   * How long until a caller who is refused should come back, whole milliseconds.
+   *
+   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
+   */
+  busyForMs(queuedUs: number): number;
+}
+
 /** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
 const turnAllowance = 4096;
 
@@ -52,7 +69,7 @@ export interface Heads<Item> {
  */
 export class WaitingCalls {
   readonly #limits: WaitingLimits;
-  readonly #owner: QueuedExecutor;
+  readonly #owner: WaitingOwner;
   readonly #callers: QueuedCallers<QueuedCall>;
   readonly #short: WaitingLine<QueuedCall>;
   readonly #long: WaitingLine<QueuedCall>;
@@ -73,7 +90,7 @@ export class WaitingCalls {
   #flushPlanned = false;
 
   /** @param owner sends the calls away */
-  constructor(limits: WaitingLimits, owner: QueuedExecutor) {
+  constructor(limits: WaitingLimits, owner: WaitingOwner) {
     this.#limits = limits;
     this.#owner = owner;
     this.#places = limits.places ?? new Map();

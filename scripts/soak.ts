@@ -6,7 +6,6 @@ import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { compiledTree } from '../test/compiled.ts';
-import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
 import { CompiledCli } from '../test/supervisor/processes/cli.ts';
@@ -17,12 +16,11 @@ import { fail, readArguments, readCount } from './arguments.ts';
 
 const usage = `npm run soak -- [options]
 
-Calls over HTTP, 1% of them hostile, among large and broken uploads, streams, floods, reloads, steps of the clock.
+Calls over HTTP, 1% of them hostile, among large and broken uploads, streams, reloads.
 FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.
 
   --calls 200000   calls in all
   --minutes 0      the calls are spread over so many minutes at least
-  --no-clock       leaves the clock alone; its steps need libfaketime
 
 Instead of all that:
 
@@ -31,25 +29,18 @@ Instead of all that:
 const values = readArguments(usage, {
   calls: { type: 'string', default: '200000' },
   minutes: { type: 'string', default: '0' },
-  clock: { type: 'boolean', default: true },
   drain: { type: 'boolean', default: false },
 });
 
 /** @returns what must not have happened */
 async function soakCalls(): Promise<readonly string[]> {
-  const library = findFaketime();
-  if (values.clock && library === undefined) {
-    fail(
-      'steps of the clock need libfaketime: apt-get install -y faketime (--no-clock goes without them)',
-    );
-  }
   const calls = readCount('calls', values.calls, 1);
   /** @returns how often something happens that comes so often in a usual run */
   const often = (usual: number): number => Math.ceil((usual * calls) / 200_000);
   /** Each run has another seed, unless FAULT_SEED gives one. */
   const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
   if (!Number.isSafeInteger(seed)) fail(`FAULT_SEED is an integer, not ${process.env.FAULT_SEED}`);
-  console.error(`FAULT_SEED=${seed}${values.clock ? '' : ', the clock is left alone'}`);
+  console.error(`FAULT_SEED=${seed}`);
   /** Ctrl-C ends the load early: what was sent is counted. A second one ends the soak. */
   const stopping = new AbortController();
   process.once('SIGINT', () => stopping.abort());
@@ -63,7 +54,6 @@ async function soakCalls(): Promise<readonly string[]> {
     bursts: often(50),
     // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
     startTimeoutMs: 30_000,
-    clock: values.clock && library !== undefined ? { library, steps: often(16) } : undefined,
     recoveryRounds: 10,
     signal: stopping.signal,
     onProgress: (sent) => {

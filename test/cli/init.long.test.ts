@@ -17,31 +17,6 @@ import { patienceVariables } from '../patience.ts';
 import { installPacked } from './packed.ts';
 import { Running, startNode } from './process.ts';
 
-const files = [
-  '.gitignore',
-  'AGENTS.md',
-  'README.md',
-  'api.ts',
-  'client.ts',
-  'package.json',
-  'procedures.test.ts',
-  'procedures.ts',
-  'tsconfig.json',
-];
-
-/** The commands of the second terminal of docs/codegen.md, each with what it prints. */
-function story(): { command: string; remark: string; printed: string }[] {
-  const page = readFileSync(join(root, 'docs/codegen.md'), 'utf8');
-  const section = /^## Two terminals\n(.*?)^## /ms.exec(page)?.[1] ?? '';
-  const blocks = [...section.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
-  const second = blocks.find(([, language]) => language === '')?.[2] ?? '';
-  const commands = [...second.matchAll(/^\$ (.*?)(?: +# (.*))?\n((?:(?!\$ ).*\n)*)/gm)];
-  assert.equal(commands.length, 4, 'the commands of the story');
-  return commands.map(([, command = '', remark = '', printed = '']) => {
-    return { command, remark, printed };
-  });
-}
-
 describe('tandem init, from the packed package', () => {
   let folder = '';
   let main = '';
@@ -65,55 +40,6 @@ describe('tandem init, from the packed package', () => {
     );
   }
   const tandem = (args: string[], cwd = folder) => start(process.execPath, [main, ...args], cwd);
-  const npmRun = (script: string, cwd: string, env?: NodeJS.ProcessEnv) =>
-    start('npm', ['run', '--silent', '--offline', script], cwd, env).exit;
-
-  it('writes a project that is checked, tested, served and called', async (t) => {
-    const { code, stdout, stderr } = await tandem(['init', 'My Service']).exit;
-    assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /\n {2}cd 'My Service'\n {2}npm install\n {2}npm run dev /);
-    const project = join(folder, 'My Service');
-    assert.deepEqual(readdirSync(project).sort(), files);
-    const description = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
-      name: string;
-      dependencies: Record<string, string>;
-    };
-    assert.equal(description.name, 'my-service');
-    const own = readFileSync(join(folder, 'node_modules/tandem-rpc/package.json'), 'utf8');
-    const { version } = JSON.parse(own) as { version: string };
-    assert.deepEqual(description.dependencies, { 'tandem-rpc': `^${version}` });
-    for (const name of files) {
-      assert.doesNotMatch(readFileSync(join(project, name), 'utf8'), /\{\{|\}\}/, name);
-    }
-
-    const server = tandem(['serve', 'procedures.ts', '--port', '0', '--workers', '1'], project);
-    t.after(() => server.child.kill());
-    const [checked, tested, [, url = '']] = await Promise.all([
-      npmRun('check', project),
-      npmRun('test', project),
-      server.seen('stderr', /listens on (http:\S+) /),
-    ]);
-    assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout);
-    assert.equal(tested.code, 0, tested.stdout);
-    assert.match(tested.stdout, /pass 4\n/);
-    const called = await npmRun('client', project, { RPC_URL: url });
-    assert.deepEqual([called.code, called.stderr], [0, '']);
-    assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');
-
-    // What docs/codegen.md tells of its second terminal, typed as it stands there.
-    for (const { command, remark, printed } of story()) {
-      if (remark.includes('became a Type.String')) {
-        const file = join(project, 'procedures.ts');
-        const text = readFileSync(file, 'utf8');
-        writeFileSync(file, text.replace('mean: Type.Number', 'mean: Type.String'));
-      }
-      const line = command
-        .replace('npx tandem', `'${process.execPath}' '${main}'`)
-        .replace('http://127.0.0.1:8000/rpc', url);
-      const { stdout } = await start('sh', ['-c', `${line} 2>&1`], project, { RPC_URL: url }).exit;
-      assert.equal(stdout, printed, command);
-    }
-  });
 
   it('writes scripts of which dev renews the types and shows internal errors, and start does neither', async (t) => {
     const project = join(folder, 'developed');

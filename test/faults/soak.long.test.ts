@@ -23,7 +23,6 @@ test(`a short soak over HTTP, 1% of the calls hostile, among large and broken up
     reloads: 2,
     bursts: 2,
     startTimeoutMs: patience.startTimeoutMs,
-    clock: undefined,
     // No figure of theirs is judged here, and each fault has come under load.
     recoveryRounds: 0,
   });

@@ -7,7 +7,7 @@ import { RawClient } from '../http/raw-client.ts';
 import type { ServerName } from '../servers.ts';
 
 /** One of test/fixtures/hostile. */
-export type Fixture = 'both' | 'inline' | 'worker' | 'auto' | 'frames';
+export type Fixture = 'both' | 'inline' | 'worker' | 'auto';
 
 function moduleOf(name: Fixture): string {
   return moduleUrl(`test/fixtures/hostile/${name}.ts`);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { threadId } from 'node:worker_threads';
-import { type Dispatcher, handleRequest } from '../../src/index.ts';
-import both from '../fixtures/protocol/both.ts';
+import type { Dispatcher } from '../../src/index.ts';
 import { Journal } from '../service/journal.ts';
 import { error, invalid, result } from './case.ts';
 import { startDispatcher, workers } from './subjects.ts';
@@ -55,24 +54,6 @@ describe('a batch across both places', () => {
       journal.lines(),
       names.flatMap((name) => [`${name} begins`, `${name} ends`]),
     );
-  });
-
-  test('two batches at a time keep their own order', async () => {
-    journal.clear();
-    const { requests, names } = mixedBatch(journal.file);
-    const second = new Journal();
-    const other = mixedBatch(second.file);
-    await Promise.all([
-      dispatcher.dispatchText(JSON.stringify(requests)),
-      dispatcher.dispatch(other.requests),
-    ]);
-    for (const lines of [journal.lines(), second.lines()]) {
-      assert.deepEqual(
-        lines,
-        names.flatMap((name) => [`${name} begins`, `${name} ends`]),
-      );
-    }
-    second.remove();
   });
 
   test('200 pooled calls in a row, more than one frame holds', async () => {
@@ -149,19 +130,6 @@ describe('a batch across both places', () => {
       replies.map(({ result: thread }) => (threads.includes(thread) ? 'out' : 'in')),
       ['out', 'in', 'out', 'out', 'in'],
     );
-  });
-
-  test('handleRequest keeps the order too, on this thread', async () => {
-    journal.clear();
-    const { requests, names, replies } = mixedBatch(journal.file);
-    const reply = await handleRequest(requests, both);
-    assert.deepEqual(reply, JSON.parse(`[${replies.join(',')}]`));
-    assert.deepEqual(
-      journal.lines(),
-      names.flatMap((name) => [`${name} begins`, `${name} ends`]),
-    );
-    const place = await handleRequest({ method: 'out.thread', id: 1 }, both);
-    assert.deepEqual(place, { jsonrpc: '2.0', id: 1, result: threadId });
   });
 });
 

@@ -76,16 +76,4 @@ describe('overlapReads', () => {
       ...both('write', [6]),
     ]);
   });
-
-  test('is off: a batch runs strictly in order', async (t) => {
-    const { dispatcher, journal } = rig(t, false);
-    await dispatcher.dispatch(batch);
-    assert.deepEqual(
-      journal,
-      batch.flatMap(({ method, params: { n } }) => [
-        `${method} ${n} begins`,
-        `${method} ${n} ends`,
-      ]),
-    );
-  });
 });

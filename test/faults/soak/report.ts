@@ -1,6 +1,5 @@
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import type { Trend } from '../memory-trend.ts';
-import { greedyCalls } from './greedy.ts';
 import type { SoakRow } from './tally.ts';
 
 export interface SoakReport {
@@ -8,8 +7,6 @@ export interface SoakReport {
   readonly seconds: number;
   /** Of the threads that were lost in the storm, several at a time. */
   readonly stormRecoveries: readonly Recovery[];
-  /** What a polite caller waited beside a greedy one, and the greedy one itself, milliseconds. */
-  readonly waits: { readonly polite: readonly number[]; readonly greedy: readonly number[] };
   /** Lines of the server's log above `info`, by their event. */
   readonly logged: Readonly<Record<string, number>>;
   /** Threads that were ended at a deadline or died. */
@@ -17,7 +14,6 @@ export interface SoakReport {
   readonly reloads: number;
   /** Bad edits that were refused. */
   readonly badEdits: number;
-  readonly clockSteps: number;
   /** Of the server while it was under load; undefined: too short a run to tell. */
   readonly memory: { readonly rss: Trend; readonly heap: Trend } | undefined;
   /** What it held at rest, before the load and after it. */
@@ -45,7 +41,6 @@ const titles: Readonly<Record<string, string>> = {
   'one of each': 'a frame with one of each',
   reload: 'good calls during a reload',
   edit: 'good calls during a reload of a bad edit',
-  clock: 'good calls around a step of the clock',
   'caller gone': 'caller gone (no answer due)',
   'upload given up': 'upload given up (no answer due)',
   large: 'body of 5 to 9 MB, pooled',
@@ -56,10 +51,6 @@ const titles: Readonly<Record<string, string>> = {
   'stream left': 'stream left by its reader (no end due)',
   'over socket': 'good calls over WebSocket',
   'among many': 'calls run together, one in 40 of which takes their thread along',
-  greedy: 'a greedy caller, 96 calls at once',
-  polite: 'a polite caller beside it',
-  'beside a flood': 'a polite caller beside a flood',
-  'stream beside a flood': 'a stream of it',
   beside: 'good calls beside the measured recoveries',
   close: 'close with a full queue',
 };
@@ -91,16 +82,15 @@ const perMinute = ({ slope, error }: Trend): string =>
 
 /** What the table does not hold, in a few lines. */
 export function notesOf(report: SoakReport): string {
-  const { rows, seconds, losses, reloads, badEdits, clockSteps, memory, held, waits } = report;
+  const { rows, seconds, losses, reloads, badEdits, memory, held } = report;
   const { before, after } = held;
   const refused = rows.reduce((sum, row) => sum + row.refused, 0);
   const notAccepted = rows.reduce((sum, row) => sum + row.notAccepted, 0);
   const times = (isEdited: boolean): number[] =>
     report.stormRecoveries.filter((one) => one.isEdited === isEdited).map(({ ms }) => ms);
   const lines = [
-    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${clockSteps} steps of the clock, ${refused} calls refused (-32000), ${notAccepted} sent on connections that were closed meanwhile`,
+    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${refused} calls refused (-32000), ${notAccepted} sent on connections that were closed meanwhile`,
     `recovery when several threads were lost at a time: ${spread(times(false))} ms (median / max); while an edit lay on the disk: ${spread(times(true))} ms`,
-    `waits beside ${greedyCalls} calls of one caller at once: a polite caller ${spread(waits.polite)} ms (median / max), the greedy one ${spread(waits.greedy)} ms`,
     `log: ${Object.entries(report.logged)
       .map(([event, count]) => `${event} ${count}`)
       .join(', ')}`,

@@ -6,10 +6,7 @@ import { type Plan, plan, plans } from '../plans.ts';
 import { pick, randomFrom } from '../random.ts';
 import { Bodies } from './bodies.ts';
 import { Caller } from './caller.ts';
-import { SteppedClock } from './clock.ts';
 import { Bag, faultPlan, faults, goodPlan, isAllowed, isAmongMany, isHostile } from './faults.ts';
-import { Floods } from './floods.ts';
-import { Greedy } from './greedy.ts';
 import { Reloader } from './reloader.ts';
 import type { SoakReport } from './report.ts';
 import { type PoolFacts, pause, Server } from './server.ts';
@@ -28,8 +25,6 @@ export interface SoakOptions {
   readonly startTimeoutMs: number;
   /** Bursts of large bodies: whole, held, given up. */
   readonly bursts: number;
-  /** Steps of the wall clock, by libfaketime at that path; undefined: none. */
-  readonly clock: { readonly library: string; readonly steps: number } | undefined;
   /** How often the recovery from each fault is measured. */
   readonly recoveryRounds: number;
   /** The calls are spread over so many minutes at least. */
@@ -47,17 +42,8 @@ const framesEvery = 2000;
 /** One burst of so many holds back more bodies than the server may keep. */
 const floodEvery = 5;
 
-/** One burst of the greedy caller for so many calls. */
-const greedyEvery = 500;
-
-/** One flood of connections, streams and rubbish for so many calls. */
-const floodsEvery = 1000;
-
 /** A held body stays so for as many calls of the others. */
 const heldCalls = 300;
-
-/** The clock moves by up to so many hours, forward or back. */
-const longestStepHours = 9;
 
 /**
  * Resident memory may grow, over what the server holds at rest, by the budget for bodies (`maxBodyMemory`), and by what
@@ -75,17 +61,12 @@ const moreDescriptors = 8;
 /** Runs the soak: counts every answer, one by one, and every execution. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const compiled = new Compiled(await compiledTree());
-  const clock = options.clock && new SteppedClock(options.clock.library);
   // As the supervisor starts a server.
-  const server = new Server(compiled, options.startTimeoutMs, {
-    ...mallocSettings,
-    ...clock?.env,
-  });
+  const server = new Server(compiled, options.startTimeoutMs, mallocSettings);
   try {
-    return await new Soak(options, server, clock, await server.url()).run();
+    return await new Soak(options, server, await server.url()).run();
   } finally {
     server.kill();
-    clock?.remove();
     compiled.remove();
   }
 }
@@ -93,14 +74,11 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 class Soak {
   readonly #options: SoakOptions;
   readonly #server: Server;
-  readonly #clock: SteppedClock | undefined;
   readonly #tally = new Tally();
   readonly #caller: Caller;
   readonly #reloader: Reloader;
   readonly #bodies: Bodies;
   readonly #streams: Streams;
-  readonly #greedy: Greedy;
-  readonly #floods: Floods;
   readonly #random: () => number;
   readonly #bag: Bag;
   #sent = 0;
@@ -109,18 +87,15 @@ class Soak {
   /** The row of good calls now. */
   #phase = '(good calls)';
 
-  constructor(options: SoakOptions, server: Server, clock: SteppedClock | undefined, url: string) {
+  constructor(options: SoakOptions, server: Server, url: string) {
     this.#options = options;
     this.#server = server;
-    this.#clock = clock;
     this.#random = randomFrom(options.seed);
     this.#bag = new Bag(this.#random);
     this.#caller = new Caller(url, this.#tally, connections);
     this.#reloader = new Reloader(url, server, this.#tally.violations);
     this.#bodies = new Bodies(url, this.#tally, randomFrom(options.seed + 1));
     this.#streams = new Streams(url, this.#tally, randomFrom(options.seed + 2));
-    this.#greedy = new Greedy(url, this.#tally);
-    this.#floods = new Floods(url, this.#tally, this.#streams);
     this.#nameRows();
   }
 
@@ -135,9 +110,6 @@ class Soak {
     const memory = await trend.end();
     const seconds = (performance.now() - this.#began) / 1000;
     const stormRecoveries = (await server.tell('recoveries')) as Recovery[];
-    this.#greedy.end();
-    this.#floods.end();
-    this.#floods.check();
     await this.#measureRecoveries();
     this.#caller.end();
     await server.whole();
@@ -155,12 +127,10 @@ class Soak {
       rows: tally.rows,
       seconds,
       stormRecoveries,
-      waits: this.#greedy.waits,
       logged,
       losses,
       reloads: this.#reloader.done,
       badEdits: this.#reloader.refused,
-      clockSteps: this.#clock?.steps ?? 0,
       memory,
       held: { before, after },
       rssBoundMb,
@@ -182,20 +152,9 @@ class Soak {
   #nameRows(): void {
     const kinds = faults.map(({ kind }) => kind);
     const bodies = ['upload given up', 'large', 'large inline', 'held'];
-    const clock = this.#clock === undefined ? [] : ['clock'];
-    const names = [
-      '(good calls)',
-      'among many',
-      ...kinds,
-      'one of each',
-      'reload',
-      'edit',
-      ...clock,
-    ];
+    const names = ['(good calls)', 'among many', ...kinds, 'one of each', 'reload', 'edit'];
     const streams = ['events', 'socket', 'stream left', 'over socket'];
-    const beside = ['greedy', 'polite', 'beside a flood', 'stream beside a flood'];
-    for (const name of [...names, 'caller gone', ...bodies, ...streams, ...beside])
-      this.#tally.row(name);
+    for (const name of [...names, 'caller gone', ...bodies, ...streams]) this.#tally.row(name);
   }
 
   readonly #rowOf = (one: Plan): SoakRow =>
@@ -209,13 +168,7 @@ class Soak {
     let isOver = false;
     const streams = this.#streams.run(() => isOver || this.#isOver);
     try {
-      await Promise.all([
-        ...clients,
-        this.#disturb(),
-        this.#burst(),
-        this.#askForTooMuch(),
-        this.#flood(),
-      ]);
+      await Promise.all([...clients, this.#disturb(), this.#burst()]);
     } finally {
       isOver = true;
     }
@@ -252,22 +205,6 @@ class Soak {
     while (performance.now() - this.#began < dueMs && !this.#isOver) await pause(20);
   }
 
-  async #askForTooMuch(): Promise<void> {
-    for (let at = greedyEvery; at <= this.#options.calls; at += greedyEvery) {
-      await this.#untilSent(at);
-      if (this.#isOver) return;
-      await this.#greedy.burst();
-    }
-  }
-
-  async #flood(): Promise<void> {
-    for (let at = floodsEvery; at <= this.#options.calls; at += floodsEvery) {
-      await this.#untilSent(at);
-      if (this.#isOver) return;
-      await this.#floods.burst();
-    }
-  }
-
   async #sendOneOfEach(): Promise<void> {
     this.#frames++;
     const each = faults.flatMap(({ kind }) => [faultPlan(kind), plan('echo', { method: 'long' })]);
@@ -276,29 +213,14 @@ class Soak {
     await this.#caller.send(each, () => row, isAllowed, `frame ${this.#frames}`);
   }
 
-  /** Reloads and steps of the clock in turn, spread over the calls. */
+  /** Reloads, spread over the calls. */
   async #disturb(): Promise<void> {
-    const { reloads, clock } = this.#options;
-    const steps = clock?.steps ?? 0;
-    const order = [
-      ...Array.from({ length: reloads }, (_, i) => ({
-        at: (i + 1) / (reloads + 1),
-        isStep: false,
-      })),
-      ...Array.from({ length: steps }, (_, i) => ({ at: (i + 0.5) / steps, isStep: true })),
-    ].toSorted((a, b) => a.at - b.at);
-    const random = randomFrom(this.#options.seed + 2);
-    for (const { at, isStep } of order) {
-      await this.#untilSent(at * this.#options.calls);
+    const { reloads, calls } = this.#options;
+    for (let i = 1; i <= reloads; i++) {
+      await this.#untilSent((i / (reloads + 1)) * calls);
       if (this.#isOver) return;
-      if (isStep) {
-        const hours = (random() < 0.5 ? -1 : 1) * (1 + random() * (longestStepHours - 1));
-        const step = this.#clock?.step(Math.round(hours * 3600), this.#server);
-        await this.#during('clock', () => Promise.resolve(step));
-      } else {
-        await this.#during('edit', () => this.#reloader.bad());
-        await this.#during('reload', () => this.#reloader.good());
-      }
+      await this.#during('edit', () => this.#reloader.bad());
+      await this.#during('reload', () => this.#reloader.good());
     }
   }
 

@@ -38,14 +38,6 @@ export class Streams {
     await Promise.all([...lanes, ...open]);
   }
 
-  /** One short stream of a caller that has no other, to its end. */
-  async readOne(row: string): Promise<void> {
-    const { id, method, params } = plan('echo', { method: 'in.stream' });
-    const one: StreamPlan = { id, method, params: { ...params, count: 10, pad: 0 } };
-    const reader = new StreamReader(one, this.#tally, this.#tally.row(row));
-    await this.#readOver(reader, Number.POSITIVE_INFINITY, row);
-  }
-
   async #readEvents(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const leaveAfter = this.#leaveAfter();

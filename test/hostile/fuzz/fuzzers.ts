@@ -1,5 +1,4 @@
 import { BodyFuzzer } from './bodies.ts';
-import { FrameFuzzer } from './frames.ts';
 import { HttpFuzzer } from './http.ts';
 import { PoolFuzzer } from './pool.ts';
 import type { Fuzzer } from './run.ts';
@@ -15,7 +14,6 @@ interface Kind {
 export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
-  frames: { start: () => FrameFuzzer.start(), round: 150 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
   pool: { start: () => PoolFuzzer.start(), round: 3 },
 };

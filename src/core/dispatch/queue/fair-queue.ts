@@ -533,7 +533,7 @@ export class WaitingLine<Work extends QueuedWork> {
 }
 
 /** Entries in the order in which they came. Taking the oldest entry copies nothing. */
-export class PlainQueue<Work extends QueuedWork> implements WaitingPlace {
+class PlainQueue<Work extends QueuedWork> implements WaitingPlace {
   #items: (Work | undefined)[] = [];
   #head = 0;
 

@@ -1,6 +1,6 @@
 import { clockMs } from '../../core/base/clock.ts';
 import { startTimer } from '../../core/base/timer.ts';
-import { type BodyMemory, RequestBody } from '../../core/dispatch/body-memory.ts';
+import { RequestBody } from '../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { ReplySink } from '../../core/protocol/reply.ts';
@@ -12,6 +12,7 @@ import {
   type CorsLines,
   isAnswer,
   lateBody,
+  type Made,
   outOfMemory,
   type ReplyLines,
   rateLimitLines,
@@ -103,7 +104,11 @@ export class Exchange implements ReplySink<BodyAnswer> {
    */
   #closes = false;
   /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
-  #body: RequestBody | ChunkedBody | undefined;
+  #body: RequestBody | undefined;
+  /** Bytes of chunks that have come, those that were thrown away included; -1: the length of the body was known. */
+  #chunked = -1;
+  /** Why the chunks that come are thrown away. */
+  #refused: Answer | undefined;
   /** `asked`: the handler has the body, and has not returned yet. */
   #state: 'reading' | 'asked' | 'waiting' | 'answered' = 'reading';
   /** This is still the turn that read the body. Known of a drain and of a connection that closes. */
@@ -129,47 +134,13 @@ export class Exchange implements ReplySink<BodyAnswer> {
     response.exchange = this;
   }
 
-  /** Of the request; undefined before `call`, `answerOnce` or `upgrade`. */
+  /** Of the request; undefined before `begin`. */
   get scope(): RequestScope | undefined {
     return this.#response.scope;
   }
 
-  /**
-   * Reads the body and answers the request.
-   *
-   * @returns false: there is no memory for the body; the request is answered
-   */
-  call(head: RequestHead): boolean {
-    const { service, options, checks, bodyDeadlines } = this.#context;
-    const scope = this.#begin(head);
-    const { isChunked } = head;
-    const body = isChunked
-      ? new ChunkedBody(service.bodyMemory, options.maxBodyBytes, checks, scope)
-      : RequestBody.reserve(service.bodyMemory, head.contentLength, scope);
-    if (typeof body === 'string') {
-      this.answer(outOfMemory(body));
-      return false;
-    }
-    this.#body = body;
-    scope.body = body.lease;
-    const length = isChunked ? 0 : head.contentLength;
-    this.dueAt = scope.receivedAt + transferTimeoutMs(length, options.bodyTimeoutMs);
-    bodyDeadlines.add(this);
-    this.#response.readBody(isChunked);
-    return true;
-  }
-
-  /** Begins a call that has no body. Its scope may be told who calls; then `run` makes it. */
-  callWithoutBody(head: RequestHead): void {
-    this.#begin(head);
-  }
-
-  run(): void {
-    this.#handle(noBytes);
-  }
-
-  #begin(head: RequestHead): RequestScope {
-    this.facts.take(head);
+  /** Begins a request that has passed its checks. Who calls may be written into the scope; then its answer is made. */
+  begin(head: RequestHead): RequestScope {
     const scope = new RequestScope(this.facts);
     this.#response.scope = scope;
     this.#closes = head.closes;
@@ -181,36 +152,80 @@ export class Exchange implements ReplySink<BodyAnswer> {
     return scope;
   }
 
+  /**
+   * Has the body read, which the handler answers.
+   *
+   * @returns false: there is no memory for the body; the request is answered
+   */
+  receive({ isChunked, contentLength }: RequestHead, scope: RequestScope): boolean {
+    const { service, options, bodyDeadlines } = this.#context;
+    const body = isChunked
+      ? new RequestBody(service.bodyMemory, options.maxBodyBytes, scope)
+      : RequestBody.reserve(service.bodyMemory, contentLength, scope);
+    if (typeof body === 'string') {
+      this.answer(outOfMemory(body));
+      return false;
+    }
+    this.#body = body;
+    scope.body = body.lease;
+    if (isChunked) this.#chunked = 0;
+    this.#setDue(scope, isChunked ? 0 : contentLength);
+    bodyDeadlines.add(this);
+    this.#response.readBody(isChunked);
+    return true;
+  }
+
+  #setDue(scope: RequestScope, bytes: number): void {
+    this.dueAt = scope.receivedAt + transferTimeoutMs(bytes, this.#context.options.bodyTimeoutMs);
+  }
+
+  /** Has the handler answer a request that has no body. */
+  run(): void {
+    this.#handle(noBytes);
+  }
+
   /** @param chunk lent until this returns */
   onChunk(chunk: Uint8Array): void {
     const body = this.#body;
-    const cut = body?.add(chunk);
-    if (body instanceof ChunkedBody) {
-      const receivedAt = this.scope?.receivedAt ?? 0;
-      this.dueAt = receivedAt + transferTimeoutMs(body.length, this.#context.options.bodyTimeoutMs);
-      if (typeof cut === 'object') this.refuse(cut);
+    if (body === undefined) return;
+    if (this.#chunked === -1) body.add(chunk);
+    else this.#onPart(body, chunk);
+  }
+
+  /**
+   * What is refused is read to its end all the same, and thrown away, so that the client sees the refusal: closing the
+   * connection while the client still writes would reset it. Beyond several times the limit the connection is cut.
+   */
+  #onPart(body: RequestBody, part: Uint8Array): void {
+    this.#chunked += part.byteLength;
+    this.#setDue(body.scope, this.#chunked);
+    const refusal = this.#refused === undefined ? body.add(part) : undefined;
+    if (refusal !== undefined) {
+      body.release();
+      if (refusal !== 'too-large') this.#refused = outOfMemory(refusal);
     }
+    const large = this.#context.checks.bodyLength(this.#chunked);
+    this.#refused ??= large;
+    if (large?.close === true) this.refuse(large);
   }
 
   onBodyEnd(): void {
+    const { scope } = this;
     const body = this.#body;
-    if (body instanceof ChunkedBody) {
-      const whole = body.end();
-      if (!(whole instanceof Uint8Array)) {
-        this.refuse(whole);
-        return;
-      }
-      if (this.scope !== undefined) this.scope.body = body.lease;
-      this.#handle(whole);
+    if (scope === undefined || body === undefined) return;
+    if (this.#refused !== undefined) {
+      this.refuse(this.#refused);
       return;
     }
-    this.#handle(body?.end() ?? noBytes);
+    const whole = body.end();
+    scope.body = body.lease;
+    this.#handle(whole);
   }
 
   /** The body was read before: as text, or as bytes. */
   onWholeBody(read: string | Uint8Array): void {
     const body = this.#body;
-    if (!(body instanceof RequestBody)) return;
+    if (body === undefined) return;
     if (typeof read === 'string') {
       this.#handle(body.endText(read));
       return;
@@ -232,28 +247,28 @@ export class Exchange implements ReplySink<BodyAnswer> {
     this.#response.cork(() => this.refuse(lateBody));
   }
 
-  answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
-    this.#whenMade(make, (answer) => this.answer(answer));
-  }
-
   /**
-   * Makes a WebSocket of the connection, or answers why not.
+   * Answers by what was made without a body: at once, or when it is there.
    *
-   * @param refuse why the upgrade is refused, or a promise of it; undefined: it is not
-   * @param open upgrades the connection: the response must not be touched afterwards
+   * @param open makes a WebSocket of the connection, if there is no answer: the response must not be touched afterwards
    */
-  upgrade(
-    refuse: (scope: RequestScope) => Answer | undefined | Promise<Answer | undefined>,
-    open: (scope: RequestScope) => void,
-  ): void {
-    this.#whenMade(refuse, (refusal, scope) => {
-      if (refusal !== undefined) {
-        this.answer(refusal);
+  answerWhen(made: Made | Promise<Made>, open?: () => void): void {
+    const write = (answer: Made): void => {
+      if (answer !== undefined) {
+        this.answer(answer);
         return;
       }
       this.span?.answered(101);
-      open(scope);
-    });
+      open?.();
+    };
+    if (!(made instanceof Promise)) {
+      write(made);
+      return;
+    }
+    made.then(
+      (answer) => this.#response.cork(() => write(answer)),
+      (error: unknown) => this.#response.cork(() => this.fail(error)),
+    );
   }
 
   /** Writes an answer of any kind, in the handler of the request or in a cork. */
@@ -365,76 +380,11 @@ export class Exchange implements ReplySink<BodyAnswer> {
     }
   }
 
-  #whenMade<Made extends Answer | undefined>(
-    make: (scope: RequestScope) => Made | Promise<Made>,
-    write: (made: Made, scope: RequestScope) => void,
-  ): void {
-    const scope = new RequestScope(this.facts);
-    this.#response.scope = scope;
-    const made = make(scope);
-    if (!(made instanceof Promise)) {
-      write(made, scope);
-      return;
-    }
-    made.then(
-      (settled) => this.#response.cork(() => write(settled, scope)),
-      (error: unknown) => this.#response.cork(() => this.fail(error)),
-    );
-  }
-
   /** Answers that the service broke its contract. See {@link serviceFailed}. */
   fail(error: unknown): void {
     this.#body?.release();
     this.#context.options.warn(`service failed under a request: ${String(error)}`);
     this.answer(serviceFailed);
-  }
-}
-
-/**
- * The body of a chunked request, as it arrives.
- *
- * What is refused is read to its end all the same, and thrown away, so that the client sees the refusal: closing the
- * connection while the client still writes would reset it. Beyond several times the limit the connection is cut.
- */
-class ChunkedBody {
-  readonly #checks: Checks;
-  readonly #body: RequestBody;
-  #refused: Answer | undefined;
-  /** Bytes that have come, those that were thrown away included. */
-  length = 0;
-
-  /** @param maxBodyBytes length of the longest body */
-  constructor(memory: BodyMemory, maxBodyBytes: number, checks: Checks, scope: RequestScope) {
-    this.#checks = checks;
-    this.#body = new RequestBody(memory, maxBodyBytes, scope);
-  }
-
-  /** The place of a large body in the memory for bodies; undefined: it is small. */
-  get lease(): RequestBody['lease'] {
-    return this.#body.lease;
-  }
-
-  /** @returns the refusal of a body of which no more is read: it must be written at once, and closes the connection */
-  add(chunk: Uint8Array): Answer | undefined {
-    this.length += chunk.byteLength;
-    if (this.#refused === undefined) {
-      const refusal = this.#body.add(chunk);
-      if (refusal === undefined) return undefined;
-      this.#body.release();
-      this.#refused = refusal === 'too-large' ? undefined : outOfMemory(refusal);
-    }
-    const large = this.#checks.bodyLength(this.length);
-    this.#refused ??= large;
-    return large?.close === true ? large : undefined;
-  }
-
-  /** The whole body, or why it is refused. No more may come. */
-  end(): Uint8Array | Answer {
-    return this.#refused ?? this.#body.end();
-  }
-
-  release(): void {
-    this.#body.release();
   }
 }
 

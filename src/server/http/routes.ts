@@ -11,6 +11,7 @@ import {
   type CorsLines,
   createCors,
   jsonAnswer,
+  type Made,
   matchesEtag,
   noCors,
   preflightHeaders,
@@ -24,8 +25,8 @@ import type { ReplyTurns } from './edge/reply-turns.ts';
 import { Checks, isForeign } from './edge/request-checks.ts';
 import { RequestHead } from './edge/request-head.ts';
 import {
+  type Action,
   actionOf,
-  type Calls,
   isCalls,
   type Reads,
   type RequestLine,
@@ -40,6 +41,8 @@ import {
   InFlight,
   type Responder,
 } from './exchange.ts';
+import type { SocketFacts } from './socket/sockets.ts';
+import { Upgrades } from './socket/upgrades.ts';
 
 /** Asks the code of a framework who calls, instead of `options.authenticate`. */
 export type AskWho = () => Verdict | Promise<Verdict>;
@@ -70,6 +73,7 @@ export function insteadOf(serves: Serves, path: string): string {
  *     path                  methods              who is asked    answer
  *     options.path          POST                 authenticate    calls
  *                           GET, HEAD            authenticate    introspection
+ *                           GET with Upgrade     authenticate    a WebSocket
  *                           OPTIONS              nobody          preflight
  *     /metrics              GET, HEAD            nobody          figures for Prometheus
  *     /healthz, /readyz     GET, HEAD            nobody          the state of the service
@@ -85,13 +89,16 @@ export class Routes {
   readonly rpc: Route;
   /** What has no route. */
   readonly nothing: Route;
+  readonly upgrades: Upgrades;
   readonly #exact = new Map<string, Route>();
   readonly #below: (readonly [prefix: string, route: Route])[] = [];
+  readonly #upgrade: Reads = { asksWho: true, answer: () => this.upgrades.ending() };
   readonly #cors: Cors;
   /** For pages whose origin is not in the list; undefined: there is no list. */
   readonly #foreignLines: CorsLines | undefined;
 
-  constructor(service: Service, options: HttpOptions, turns: ReplyTurns) {
+  /** @param takesForeign see Upgrades */
+  constructor(service: Service, options: HttpOptions, turns: ReplyTurns, takesForeign = true) {
     const { path, serves, streamPingMs, bodyTimeoutMs } = options;
     const { replyMemory } = service;
     this.context = {
@@ -105,6 +112,7 @@ export class Routes {
       turns,
     };
     this.head = new RequestHead(options);
+    this.upgrades = new Upgrades(this.context, takesForeign);
     this.#cors = createCors(options);
     this.#foreignLines = options.corsOrigin === '*' ? undefined : this.#cors(undefined);
     this.nothing = {
@@ -146,7 +154,7 @@ export class Routes {
     return all.filter(({ POST }) => isCalls(POST));
   }
 
-  /** Begins a request, whose answer `serve` or an upgrade gives. */
+  /** Begins a request, whose answer `serve` gives. */
   begin(response: Responder, line: RequestLine): Exchange {
     const { head } = this;
     const { route, method, path, scheme } = line;
@@ -171,43 +179,53 @@ export class Routes {
   }
 
   /**
-   * Answers a request, or has its body read.
+   * Checks a request and answers it, or has its body read, or makes a WebSocket of its connection.
    *
+   * @param open upgrades the connection; undefined: the request does not ask for that
    * @returns whether the body is read
    */
-  serve(exchange: Exchange, line: RequestLine, askWho?: AskWho): boolean {
+  serve(
+    exchange: Exchange,
+    line: RequestLine,
+    askWho?: AskWho,
+    open?: (facts: SocketFacts) => void,
+  ): boolean {
     const { head } = this;
-    const action = actionOf(line.route, line.method);
+    const action = open === undefined ? actionOf(line.route, line.method) : this.#upgrade;
     const calls = isCalls(action) ? action : undefined;
     if (calls !== undefined) exchange.handler = calls.call(line, head);
-    const refusal = this.#refusalOf(exchange.handler, line, calls);
+    const refusal = this.#refusalOf(exchange.handler, line, action);
     if (refusal !== undefined) {
       exchange.answer(refusal);
       return false;
     }
-    if (calls === undefined) {
-      this.#answer(exchange, action as Reads | Answer, line, askWho);
+    if ('status' in action) {
+      exchange.answer(action);
       return false;
     }
-    const hasBody = line.method === 'POST';
-    if (!hasBody) exchange.callWithoutBody(head);
-    else if (!exchange.call(head)) return false;
+    if (open !== undefined) this.upgrades.withhold(head);
+    // What calls may see of the head, and a time limit that was checked.
+    if (calls !== undefined || open !== undefined) exchange.facts.take(head);
+    const scope = exchange.begin(head);
+    const hasBody = calls !== undefined && line.method === 'POST';
+    if (hasBody && !exchange.receive(head, scope)) return false;
     // After the line above: a body that arrives before it has its listener would be lost.
-    const verdict = this.ask(exchange, line, askWho);
-    if (verdict !== undefined && exchange.scope !== undefined) exchange.scope.verdict = verdict;
-    if (!hasBody) exchange.run();
-    return hasBody;
+    if (isCalls(action) || action.asksWho === true) {
+      const verdict = this.#ask(exchange, line, askWho);
+      if (verdict !== undefined) scope.verdict = verdict;
+    }
+    if (hasBody) return true;
+    if (isCalls(action)) exchange.run();
+    else this.#answer(exchange, scope, action, line, open);
+    return false;
   }
 
   /** The checks of every request, in their order (docs/protocol.md, "POST /rpc"). */
-  #refusalOf(
-    handler: BodyHandler,
-    line: RequestLine,
-    calls: Calls | undefined,
-  ): Answer | undefined {
+  #refusalOf(handler: BodyHandler, line: RequestLine, action: Action): Answer | undefined {
     const { head } = this;
     const { checks } = this.context;
     const { route } = line;
+    const calls = isCalls(action) ? action : undefined;
     const hasBody = calls !== undefined && line.method === 'POST';
     // Without a length and without chunks a request has no body (RFC 9112, 6.3). JSON-RPC needs one.
     if (hasBody && !calls.takesJson) head.assumeNoBody();
@@ -216,24 +234,48 @@ export class Routes {
       (route.takesAnyHost === true ? undefined : checks.host(head)) ??
       (hasBody ? checks.length(head) : undefined) ??
       route.refuse?.(line, head) ??
+      (action === this.#upgrade ? this.upgrades.refusal(head) : undefined) ??
       (calls === undefined
         ? undefined
         : ((calls.takesJson ? checks.type(head) : handler.early?.()) ?? checks.content(head)))
     );
   }
 
-  #answer(exchange: Exchange, action: Reads | Answer, line: RequestLine, askWho?: AskWho): void {
-    if ('status' in action) {
-      exchange.answer(action);
+  /** Answers a request that is no call, when it is known who asks. */
+  #answer(
+    exchange: Exchange,
+    scope: RequestScope,
+    action: Reads,
+    line: RequestLine,
+    open: ((facts: SocketFacts) => void) | undefined,
+  ): void {
+    const { ifNoneMatch, acceptEncoding } = this.head;
+    const answer = () => action.answer(line, { ifNoneMatch, acceptEncoding, scope });
+    const made =
+      scope.verdict === undefined ? answer() : this.#admitted(scope, answer, action.refused);
+    if (open === undefined) {
+      exchange.answerWhen(made);
       return;
     }
-    const { ifNoneMatch, acceptEncoding } = this.head;
-    const verdict = action.asksWho === true ? this.ask(exchange, line, askWho) : undefined;
-    exchange.answerOnce((scope) => {
-      const answer = () => action.answer(line, { ifNoneMatch, acceptEncoding, scope });
-      if (verdict === undefined) return answer();
-      return admitted(this.context.service, scope, verdict, answer, action.refused);
-    });
+    const { headers, timeoutMs, traceparent, tracestate } = exchange.facts;
+    const { remoteAddress, callerHeader, showsFaults } = exchange.facts;
+    const { path } = line;
+    const facts = { headers, timeoutMs, traceparent, tracestate, remoteAddress, callerHeader };
+    exchange.answerWhen(made, () =>
+      open({ ...facts, showsFaults, path, route: path, authText: scope.authText }),
+    );
+  }
+
+  /** @param answer what the request gets if `authenticate` lets it through */
+  #admitted(
+    scope: RequestScope,
+    answer: () => Made | Promise<Made>,
+    refusalOf: (refusal: Outcome) => Answer = refused,
+  ): Made | Promise<Made> {
+    const refusal = this.context.service.admit(scope);
+    const settle = (value: Outcome | undefined) =>
+      value === undefined ? answer() : refusalOf(value);
+    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
   }
 
   #corsOf({ readers }: Route, head: RequestHead): CorsLines {
@@ -246,9 +288,9 @@ export class Routes {
   }
 
   /** Asks who calls; undefined: everybody may. */
-  ask(
+  #ask(
     { facts }: Exchange,
-    { method, path }: Pick<RequestLine, 'method' | 'path'>,
+    { method, path }: RequestLine,
     askWho: AskWho | undefined,
   ): Verdict | Promise<Verdict> | undefined {
     if (askWho !== undefined) return askWho();
@@ -330,28 +372,6 @@ export async function documentAnswer(
   return matchesEtag(ifNoneMatch, etag)
     ? bodyless(304, headers)
     : jsonAnswer(200, document.bytes, headers);
-}
-
-/**
- * Answers a request that is no call when it is known who calls.
- *
- * @param scope the request's own: cancelled when its client goes
- * @param verdict what the hook says of the request
- * @param answer what the request gets if the hook lets it through
- * @param refusalOf what it gets if the hook refuses it
- */
-export function admitted<Let extends Answer | undefined>(
-  service: Service,
-  scope: RequestScope,
-  verdict: Verdict | Promise<Verdict>,
-  answer: () => Let | Promise<Let>,
-  refusalOf: (refusal: Outcome) => Answer = refused,
-): Answer | Let | Promise<Answer | Let> {
-  scope.verdict = verdict;
-  const refusal = service.admit(scope);
-  const settle = (value: Outcome | undefined): Answer | Let | Promise<Let> =>
-    value === undefined ? answer() : refusalOf(value);
-  return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
 }
 
 function refused(refusal: Outcome): Answer {

@@ -22,6 +22,9 @@ export interface Answer {
   readonly close: boolean;
 }
 
+/** What a request without a body gets; undefined: its connection becomes a WebSocket. */
+export type Made = Answer | undefined;
+
 const jsonType = ['content-type', 'application/json'];
 
 export function bodyless(status: number, headers: readonly string[]): Answer {

@@ -1,6 +1,6 @@
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Outcome } from '../../../core/protocol/reply.ts';
-import type { Answer, BodyHandler } from './answer.ts';
+import type { Answer, BodyHandler, Made } from './answer.ts';
 import type { RequestHead } from './request-head.ts';
 
 export type Scheme = 'http' | 'https';
@@ -44,7 +44,7 @@ export interface Route {
   readonly isKnown?: (line: RequestLine) => boolean;
 }
 
-type Action = Calls | Reads | Answer;
+export type Action = Calls | Reads | Answer;
 
 /** Calls procedures. A POST has a body, which is read; other methods have none. `authenticate` is asked. */
 export interface Calls {
@@ -54,9 +54,9 @@ export interface Calls {
   readonly takesJson: boolean;
 }
 
-/** Answers a request that is no call. */
+/** Answers a request that is no call: by an answer, or by a WebSocket. */
 export interface Reads {
-  readonly answer: (line: RequestLine, facts: ReadFacts) => Answer | Promise<Answer>;
+  readonly answer: (line: RequestLine, facts: ReadFacts) => Made | Promise<Made>;
   /** Whether `authenticate` is asked: where the answer says something about the procedures, or does something. */
   readonly asksWho?: boolean;
   /** The answer to a caller who is refused; undefined: that of a call. */

@@ -66,8 +66,12 @@ export function createNodeHandler(
 }
 
 /** node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer. */
-export function createRoutes(service: Service, options: HttpOptions): Routes {
-  return new Routes(service, options, new ReplyTurns(16));
+export function createRoutes(
+  service: Service,
+  options: HttpOptions,
+  takesForeign?: boolean,
+): Routes {
+  return new Routes(service, options, new ReplyTurns(16), takesForeign);
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Exchange, InFlight, Responder } from '../exchange.ts';
 import type { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
-import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
+import { subprotocolOf } from '../socket/upgrades.ts';
 import { createRoutes } from './handler.ts';
 import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
 
@@ -37,7 +37,7 @@ export function createUpgrades(
   auth?: Authenticator<MountedRequest>,
 ): NodeUpgrades {
   const own = mountedOptions(options, auth !== undefined);
-  return new NodeUpgrades(createRoutes(service, own), auth);
+  return new NodeUpgrades(createRoutes(service, own, auth === undefined), auth);
 }
 
 /** Takes the upgrades of one server to WebSockets at `options.path`. */
@@ -45,7 +45,6 @@ export class NodeUpgrades {
   readonly #routes: Routes;
   readonly #auth: Authenticator<MountedRequest> | undefined;
   readonly #onTaken: (socket: Socket) => void;
-  readonly #upgrades: Upgrades;
   /** Sockets that have a listener for errors. A connection comes again with each request whose upgrade is ignored. */
   readonly #known = new WeakSet<Socket>();
   #ws: Promise<WebSocketServer> | undefined;
@@ -59,7 +58,6 @@ export class NodeUpgrades {
     this.#routes = routes;
     this.#auth = auth;
     this.#onTaken = onTaken;
-    this.#upgrades = new Upgrades(routes, auth === undefined);
   }
 
   readonly handle: UpgradeHandler = (req, stream, first) => {
@@ -85,16 +83,16 @@ export class NodeUpgrades {
     const { head } = this.#routes;
     readHead(head.reset(), req);
     const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
-    return isSocket && this.#upgrades.asks(head);
+    return isSocket && this.#routes.upgrades.asks(head);
   };
 
   get size(): number {
-    return this.#upgrades.size;
+    return this.#routes.upgrades.size;
   }
 
   /** Takes nobody new, answers what was accepted, and ends each socket. Resolves when all have ended. */
   async close(): Promise<void> {
-    const { sockets, inFlight, options } = this.#upgrades.context;
+    const { sockets, inFlight, options } = this.#routes.upgrades.context;
     const answered = inFlight.drain(options.shutdownGraceMs);
     sockets.drain();
     await answered;
@@ -104,7 +102,8 @@ export class NodeUpgrades {
 
   #upgrade(req: IncomingMessage, socket: Socket, first: Buffer, isHere: boolean): void {
     this.#onTaken(socket);
-    const { inFlight, options } = this.#upgrades.context;
+    const { context } = this.#routes.upgrades;
+    const { inFlight, options } = context;
     const { path, maxBodyBytes } = options;
     const response = new UpgradeResponse(inFlight, socket);
     const line: RequestLine = {
@@ -129,10 +128,10 @@ export class NodeUpgrades {
       if (response.isDone) return;
       response.finish();
       server.handleUpgrade(req, socket, first, (ws) => {
-        new NodeSocket(this.#upgrades.context, ws, socket, facts);
+        new NodeSocket(context, ws, socket, facts);
       });
     };
-    this.#upgrades.upgrade(exchange, askWho, (facts) => {
+    this.#routes.serve(exchange, line, askWho, (facts) => {
       open(facts).catch((error: unknown) => exchange.fail(error));
     });
   }

@@ -1,9 +1,8 @@
 import { type Answer, rejection } from '../edge/answer.ts';
-import { isForeign } from '../edge/request-checks.ts';
+import { type Checks, isForeign } from '../edge/request-checks.ts';
 import type { RequestHead } from '../edge/request-head.ts';
-import type { Exchange } from '../exchange.ts';
-import { type AskWho, admitted, type Routes } from '../routes.ts';
-import { type SocketContext, type SocketFacts, Sockets } from './sockets.ts';
+import type { ExchangeContext } from '../exchange.ts';
+import { type SocketContext, Sockets } from './sockets.ts';
 
 const withBody = rejection(400, 'a request for a WebSocket has no body', { close: true });
 const badVersion = rejection(426, 'sec-websocket-version must be 13', {
@@ -13,10 +12,10 @@ const badKey = rejection(400, 'sec-websocket-key must be sent once: 16 bytes in 
 const foreign = rejection(403, 'the Origin header names an origin whose pages may not call');
 const stopping = rejection(503, 'the service is stopping, try again');
 
-/** Upgrades requests to WebSockets (RFC 6455, 4.2), on either server. */
+/** Which requests become WebSockets (RFC 6455, 4.2), on either server. */
 export class Upgrades {
   readonly context: SocketContext;
-  readonly #routes: Routes;
+  readonly #checks: Checks;
   readonly #takesForeign: boolean;
   /** The origins whose pages may open WebSockets; undefined: those of any origin. */
   readonly #origins: ReadonlySet<string> | undefined;
@@ -25,11 +24,13 @@ export class Upgrades {
    * @param takesForeign whether `corsOrigin: '*'` lets pages of other origins in. Not if code of a framework says who
    *   calls: a session may hang on any header, so none can be withheld.
    */
-  constructor(routes: Routes, takesForeign: boolean) {
-    const { service, options, inFlight, outflow } = routes.context;
+  constructor(
+    { service, options, inFlight, outflow, checks }: ExchangeContext,
+    takesForeign: boolean,
+  ) {
     const sockets = new Sockets(service, options);
     this.context = { service, options, inFlight, outflow, sockets };
-    this.#routes = routes;
+    this.#checks = checks;
     this.#takesForeign = takesForeign;
     const { corsOrigin } = options;
     this.#origins = corsOrigin === '*' ? undefined : new Set(corsOrigin);
@@ -47,56 +48,10 @@ export class Upgrades {
     return hasToken(upgrade?.upgrade, 'websocket') && hasToken(upgrade?.connection, 'upgrade');
   }
 
-  /**
-   * Upgrades a request that asks for it, or answers why not. Must be called in its handler.
-   *
-   * @param askWho undefined: `options.authenticate` is asked, if it is there
-   * @param open makes a WebSocket of the connection
-   */
-  upgrade(
-    exchange: Exchange,
-    askWho: AskWho | undefined,
-    open: (facts: SocketFacts) => void,
-  ): void {
-    const { head } = this.#routes;
-    const refused = this.#refusal(head);
-    if (refused !== undefined) {
-      exchange.answer(refused);
-      return;
-    }
-    this.#withhold(head);
-    exchange.facts.take(head);
-    const { headers, timeoutMs, traceparent, tracestate } = exchange.facts;
-    const { remoteAddress, callerHeader, showsFaults } = exchange.facts;
-    const { service, options, inFlight } = this.context;
-    const { path } = options;
-    const verdict = this.#routes.ask(exchange, { method: 'GET', path }, askWho);
-    // The service may begin to end while somebody asks who calls.
-    const late = () => (inFlight.draining ? stopping : undefined);
-    exchange.upgrade(
-      (scope) => verdict && admitted(service, scope, verdict, late),
-      ({ authText }) =>
-        open({
-          headers,
-          timeoutMs,
-          traceparent,
-          tracestate,
-          remoteAddress,
-          callerHeader,
-          showsFaults,
-          path,
-          route: path,
-          authText,
-        }),
-    );
-  }
-
-  #refusal(head: RequestHead): Answer | undefined {
-    const { checks } = this.#routes.context;
-    const unsound = checks.framing(head, false) ?? checks.host(head);
-    if (unsound !== undefined) return unsound;
+  /** What is asked of such a request beyond the checks of every request. */
+  refusal(head: RequestHead): Answer | undefined {
     if (head.contentLength > 0) return withBody;
-    const badTimeout = checks.timeout(head);
+    const badTimeout = this.#checks.timeout(head);
     if (badTimeout !== undefined) return badTimeout;
     if (head.upgrade?.version !== '13') return badVersion;
     if (!keyGrammar.test(head.upgrade.key ?? '')) return badKey;
@@ -104,6 +59,11 @@ export class Upgrades {
       const isWelcome = this.#origins?.has(head.origin ?? '') ?? this.#takesForeign;
       if (!isWelcome) return foreign;
     }
+    return this.ending();
+  }
+
+  /** The service may begin to end while somebody asks who calls. */
+  ending(): Answer | undefined {
     return this.context.inFlight.draining ? stopping : undefined;
   }
 
@@ -111,7 +71,7 @@ export class Upgrades {
    * Takes out of the head what a browser adds by itself to the requests of any page, where a page of another origin
    * may have asked. Such a page must not act with the login of the person before the browser.
    */
-  #withhold(head: RequestHead): void {
+  withhold(head: RequestHead): void {
     if (this.#origins !== undefined || !isForeign(head)) return;
     for (const headers of [head.all, head.forwarded]) {
       if (headers === undefined) continue;

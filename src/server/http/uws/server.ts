@@ -22,11 +22,10 @@ import { ReplyTurns } from '../edge/reply-turns.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { RequestLine, Route } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import type { Exchange } from '../exchange.ts';
 import { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
-import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
+import { subprotocolOf } from '../socket/upgrades.ts';
 import { nativeText, type Uws } from './load.ts';
 import { UwsReplies, UwsResponse } from './response.ts';
 
@@ -52,7 +51,6 @@ export class UwsServer extends ListeningServer {
   readonly #options: HttpOptions;
   readonly #replies: UwsReplies;
   readonly #routes: Routes;
-  readonly #upgrades: Upgrades;
   /** Has just passed its request on to the handler of all routes. */
   #wantsCloser: UwsResponse | undefined;
   #socket: us_listen_socket | undefined;
@@ -67,7 +65,6 @@ export class UwsServer extends ListeningServer {
     const turns = new ReplyTurns(Number.POSITIVE_INFINITY, () => this.connections);
     this.#routes = new Routes(service, options, turns);
     this.#replies = new UwsReplies(this.#routes.context);
-    this.#upgrades = new Upgrades(this.#routes, true);
     this.#shares = new CountedConnections(maxConnections, this);
     const app =
       tls === undefined
@@ -82,7 +79,7 @@ export class UwsServer extends ListeningServer {
   }
 
   get sockets(): number {
-    return this.#upgrades.size;
+    return this.#routes.upgrades.size;
   }
 
   /** The app is closed if this throws. */
@@ -114,7 +111,7 @@ export class UwsServer extends ListeningServer {
     const { inFlight, options } = this.#routes.context;
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     const answered = inFlight.drain(options.shutdownGraceMs);
-    this.#upgrades.context.sockets.drain();
+    this.#routes.upgrades.context.sockets.drain();
     await answered;
     this.#shares.close();
     this.#app.close();
@@ -175,23 +172,22 @@ export class UwsServer extends ListeningServer {
     const path = req.getUrl();
     const route = routes.find(path);
     const line = this.#line(route, req.getCaseSensitiveMethod(), path, req.getQuery() ?? '');
-    const exchange = routes.begin(response, line);
-    const isUpgrade = route === routes.rpc && line.method === 'GET';
-    if (isUpgrade && this.#upgrades.asks(routes.head)) this.#upgrade(exchange, response, socket);
-    else routes.serve(exchange, line);
+    const isUpgrade =
+      route === routes.rpc && line.method === 'GET' && routes.upgrades.asks(routes.head);
+    const open = isUpgrade ? this.#opener(response, socket) : undefined;
+    routes.serve(routes.begin(response, line), line, undefined, open);
   }
 
   /** @param socket undefined: the request has no key, and is refused for that */
-  #upgrade(
-    exchange: Exchange,
+  #opener(
     response: UwsResponse,
     socket: us_socket_context_t | undefined,
-  ): void {
+  ): (facts: SocketFacts) => void {
     const { res } = response;
-    const { upgrade } = this.#routes.head;
-    const key = upgrade?.key ?? '';
-    const protocol = subprotocolOf(upgrade?.protocol);
-    this.#upgrades.upgrade(exchange, undefined, (facts) => {
+    const { head, upgrades } = this.#routes;
+    const key = head.upgrade?.key ?? '';
+    const protocol = subprotocolOf(head.upgrade?.protocol);
+    return (facts) => {
       if (socket === undefined) {
         res.close();
         return;
@@ -199,9 +195,9 @@ export class UwsServer extends ListeningServer {
       response.finish();
       // The filter of connections does not hear of sockets that close.
       const onClosed = () => void this.connections--;
-      const userData: UserData = { socket: new UwsSocket(this.#upgrades.context, facts, onClosed) };
+      const userData: UserData = { socket: new UwsSocket(upgrades.context, facts, onClosed) };
       res.upgrade(userData, key, protocol, '', socket);
-    });
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run docs [-- --check]`: writes the configuration table into the pages that have its markers. With --check it writes nothing,
- * and exits with 1 if a table is out of date.
+ * `npm run docs [-- --check]`: writes the tables of options, metrics and log events into the pages that have their markers. With
+ * --check it writes nothing, and exits with 1 if a table is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,11 +14,17 @@ import {
   variableOf,
 } from '../src/core/config/option.ts';
 import { table } from '../src/core/config/table.ts';
+import { logEvents } from '../src/core/observe/events.ts';
+import {
+  blockedMetrics,
+  callMetrics,
+  counterTable,
+  gaugeTable,
+  type MetricRow,
+  placeMetric,
+} from '../src/core/observe/metric-table.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['docs/reference/options.md'];
-const start = '<!-- config:start -->';
-const end = '<!-- config:end -->';
 
 const rows: [name: string, option: Option<unknown>][] = Object.entries(table);
 
@@ -60,23 +66,69 @@ function configTable(): string {
   return sections.join('\n\n');
 }
 
-function withTable(page: string, text: string): string {
-  const from = text.indexOf(start);
-  const to = text.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`${page} lacks ${start} and ${end}`);
-  return `${text.slice(0, from + start.length)}\n\n${configTable()}\n\n${text.slice(to)}`;
+/** Its names in a row each: series that differ by the value of a label are one metric. */
+function metricRows(table: Readonly<Record<string, MetricRow>>, isOfProcess: boolean): string[] {
+  const byName = new Map<string, MetricRow[]>();
+  for (const one of Object.values(table)) {
+    byName.set(one.name, [...(byName.get(one.name) ?? []), one]);
+  }
+  return Array.from(byName, ([name, series]) => {
+    const [{ help, by, measured = [] }] = series as [MetricRow];
+    const fixed = new Map<string, Set<string>>();
+    for (const { labels = {} } of series) {
+      for (const [label, value] of Object.entries(labels)) {
+        const values = fixed.get(label) ?? new Set();
+        fixed.set(label, values.add(value));
+      }
+    }
+    const labels = [
+      ...measured,
+      ...(by === undefined ? [] : [by]),
+      ...Array.from(fixed, ([label, values]) => `${label}: ${[...values].join(', ')}`),
+      ...(isOfProcess ? ['process'] : []),
+    ];
+    return `| ${code(name)} | ${labels.join('; ')} | ${cell(help)} |`;
+  });
 }
 
-for (const page of pages) {
+function metricTable(): string {
+  return [
+    '| Metric | Labels | What it is |',
+    '|---|---|---|',
+    ...metricRows({ ...callMetrics, ...blockedMetrics }, false),
+    ...metricRows({ placeMetric }, true),
+    ...metricRows(counterTable, false),
+    ...metricRows(gaugeTable, true),
+  ].join('\n');
+}
+
+function eventTable(): string {
+  const rows = Object.entries(logEvents).map(
+    ([event, { level, when, fields }]) => `| ${code(event)} | ${level} | ${when} | ${fields} |`,
+  );
+  return ['| Event | Level | When | Fields |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+const tables = [
+  { page: 'docs/reference/options.md', marker: 'config', text: configTable() },
+  { page: 'docs/reference/metrics.md', marker: 'metrics', text: metricTable() },
+  { page: 'docs/reference/log.md', marker: 'events', text: eventTable() },
+];
+
+for (const { page, marker, text } of tables) {
   const before = readFileSync(join(root, page), 'utf8');
-  const after = withTable(page, before);
+  const [start, end] = [`<!-- ${marker}:start -->`, `<!-- ${marker}:end -->`];
+  const from = before.indexOf(start);
+  const to = before.indexOf(end);
+  if (from === -1 || to < from) throw new Error(`${page} lacks ${start} and ${end}`);
+  const after = `${before.slice(0, from + start.length)}\n\n${text}\n\n${before.slice(to)}`;
   if (before === after) {
-    console.log(`${page}: the configuration table is current`);
+    console.log(`${page}: the table is current`);
   } else if (process.argv.includes('--check')) {
-    console.error(`${page}: the configuration table is out of date; run npm run docs`);
+    console.error(`${page}: the table is out of date; run npm run docs`);
     process.exitCode = 1;
   } else {
     writeFileSync(join(root, page), after);
-    console.log(`${page}: the configuration table was rewritten`);
+    console.log(`${page}: the table was rewritten`);
   }
 }

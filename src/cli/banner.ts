@@ -119,8 +119,8 @@ function curlLine(router: AnyRouter, call: ExampleCall, url: string): string {
 function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
   const regular = counted(workers, 'worker');
   return spareWorkers === 0
-    ? `${regular} without an express lane (no spare)`
-    : `${regular} and an express lane`;
+    ? `${regular} without an express worker (no spare)`
+    : `${regular} and an express worker`;
 }
 
 /** The threads of all processes. */

@@ -56,7 +56,7 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
 
   it('says how many workers there are, and on which cores', () => {
     const workers =
-      /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express lane, (\d+) threads in all, on (.+)\)$/.exec(
+      /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express worker, (\d+) threads in all, on (.+)\)$/.exec(
         crew,
       );
     const [, cores, quota] = /^(\d+) cores?(: \S+ allows [\d.]+)?$/.exec(workers?.[3] ?? '') ?? [];

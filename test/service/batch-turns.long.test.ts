@@ -21,7 +21,7 @@ test('a caller of one call waits for two runs at most beside a caller of many', 
   assert.equal(lines.length, 201);
 });
 
-test('the express lane takes handler batches of 8 ms at most', async (t) => {
+test('the express worker takes handler batches of 8 ms at most', async (t) => {
   const running = await started(t, { spareWorkers: 1 });
   const { dispatcher } = running;
   for (let i = 0; i < 10; i++) await all(running, 'manyTogether', 1);

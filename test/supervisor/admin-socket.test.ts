@@ -1,4 +1,4 @@
-/** docs/operations.md, "Orders to a running service": what a change of the log level leaves behind. */
+/** docs/operations.md, "Admin commands": what a change of the log level leaves behind. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,10 +1,12 @@
 import { type Overload, overloads } from '../base/overloads.ts';
 
-/** One series whose labels are fixed, as docs/operations.md and /metrics show it. */
+/** One series, as /metrics shows it. docs/reference/metrics.md is made of these tables (`npm run docs`). */
 export interface MetricRow {
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Names of the labels whose values come with what is measured. */
+  readonly measured?: readonly string[];
   /** Of a gauge that is shown as a counter. */
   readonly type?: 'counter';
   /** A gauge with a value for each value of this label. */
@@ -15,31 +17,38 @@ export interface MetricRow {
 export const callMetrics = {
   calls: {
     name: 'tandem_calls_total',
-    help: 'Calls that ended, by procedure, error code (0: a result) and place.',
+    help: 'Calls that ended, by procedure, error code (0: a result) and place (none: refused before it had one).',
+    measured: ['procedure', 'code', 'place'],
   },
   wait: {
     name: 'tandem_call_wait_seconds',
-    help: 'Time of a call before its handler ran: in the queue and on the way to the worker and back.',
+    help: 'Time of a call before its handler ran: in the queue and on the way to the worker and back; inline from 1 ms.',
+    measured: ['procedure'],
   },
   duration: {
     name: 'tandem_call_duration_seconds',
-    help: 'Time of a call from its arrival to its answer.',
+    help: 'Time of a call from its arrival to its answer. What is longer than the wait was in the handler.',
+    measured: ['procedure'],
   },
   batches: {
     name: 'tandem_handler_batch_calls',
     help: 'Calls for which a batch handler ran at once, by procedure and place.',
+    measured: ['procedure', 'place'],
   },
   affinity: {
     name: 'tandem_affinity_total',
-    help: 'Calls with affinity that went to the worker of their key (hit), to another one (steal), or had no key (none), by procedure.',
+    help: 'Calls with affinity that went to the worker of their key (hit), to another one (steal), or had no key (none), by procedure. Many steals: the workers are busy, or a few keys have most calls.',
+    measured: ['procedure', 'outcome'],
   },
   affinityWait: {
     name: 'tandem_affinity_wait_seconds_total',
     help: 'How long those calls waited before they went to a worker, by procedure and outcome.',
+    measured: ['procedure', 'outcome'],
   },
   busy: {
     name: 'tandem_call_busy_seconds_total',
-    help: 'For how long calls held their threads, by procedure and place; without code behind an await and generators.',
+    help: 'For how long calls held their threads by the clock, by procedure and place; without code behind an await and generators.',
+    measured: ['procedure', 'place'],
   },
 } as const satisfies Record<string, MetricRow>;
 
@@ -48,10 +57,12 @@ export const blockedMetrics = {
   times: {
     name: 'tandem_front_end_blocked_total',
     help: 'How often a procedure held the main thread for 25 ms of CPU time or more, by procedure.',
+    measured: ['procedure'],
   },
   seconds: {
     name: 'tandem_front_end_blocked_seconds_total',
     help: 'For how long procedures held the main thread in those times.',
+    measured: ['procedure'],
   },
 } as const satisfies Record<string, MetricRow>;
 
@@ -59,6 +70,7 @@ export const blockedMetrics = {
 export const placeMetric = {
   name: 'tandem_procedure_place',
   help: 'Where the calls of a procedure run now, and why: 1 for each procedure that was called, by place and reason.',
+  measured: ['procedure', 'place', 'reason'],
 } as const satisfies MetricRow;
 
 /** A series for each limit that refuses, and each reason. */
@@ -86,7 +98,7 @@ export const poolCounterTable = {
   },
   laneCalls: {
     name: 'tandem_lane_calls_total',
-    help: 'Short calls that ended on the warm spare.',
+    help: 'Short calls that ended on the express worker.',
   },
   deathsByExit: { ...deaths, labels: { reason: 'exit' } },
   deathsByMemory: { ...deaths, labels: { reason: 'memory' } },
@@ -195,7 +207,7 @@ export const gaugeTable = {
   callsInFlight: inFlight,
   laneCallsInFlight: {
     name: 'tandem_lane_calls_in_flight',
-    help: 'Short calls that the warm spare holds; they count as in flight in workers, too.',
+    help: 'Short calls that the express worker holds; they count as in flight in workers, too.',
   },
   openStreams: {
     name: 'tandem_streams_open',

@@ -62,7 +62,7 @@ export class RecentEvents {
 
   #note(fields: LogFields & { readonly event: LogEvent }, message: string): void {
     const { event } = fields;
-    if (logEvents[event] !== 'console') return;
+    if (!logEvents[event].isOnConsole) return;
     this.#events.push({ at: Date.now(), event, text: textOf(fields, message) });
     if (this.#events.length > mostEvents) this.#events.shift();
   }

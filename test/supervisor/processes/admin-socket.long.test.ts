@@ -19,7 +19,7 @@ import { until } from '../../turns.ts';
 import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { ask, Load, pids, where } from './load.ts';
 
-/** Orders to a running service: docs/operations.md, "Orders to a running service". */
+/** Admin commands: docs/operations.md, "Admin commands". */
 
 const cli = await CompiledCli.suite();
 

@@ -1,4 +1,4 @@
-/** `tandem heap`: docs/operations.md, "Orders to a running service". */
+/** `tandem heap`: docs/operations.md, "Admin commands". */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';

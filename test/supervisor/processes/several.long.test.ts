@@ -37,7 +37,7 @@ describe('several processes', needs('uws'), () => {
     const { server, url } = await cli.serveFor(t, [service, '--processes', '3']);
     assert.match(
       server.stderr,
-      /\(uWebSockets\.js, 3 processes with 1 worker without an express lane \(no spare\) each, 3 threads in all, on \d+ cores?/,
+      /\(uWebSockets\.js, 3 processes with 1 worker without an express worker \(no spare\) each, 3 threads in all, on \d+ cores?/,
     );
     assert.equal(server.stderr.match(/listens on/g)?.length, 1);
     assert.equal(server.stderr.match(/"returns-missing"/g)?.length, 1);

@@ -30,7 +30,7 @@ describe('the supervisor', () => {
     assert.notEqual(first, server.child.pid);
     assert.match(
       server.stderr,
-      /\((?:uWebSockets\.js|node:http), 1 worker without an express lane \(no spare\), 1 thread in all, on \d+ cores?/,
+      /\((?:uWebSockets\.js|node:http), 1 worker without an express worker \(no spare\), 1 thread in all, on \d+ cores?/,
     );
     await ask(url, { id: 1, method: 'crash' });
     await logged(server, /has taken over/);

@@ -24,7 +24,8 @@ describe('tandem serve with a group of workers', () => {
     const { banner, crew, close } = await bannerOnTerminal(args);
     t.after(close);
     assert.match(crew, /, 1 worker and an express worker, 4 threads in all, on /);
-    const row = '  group heavy: 2 workers without an express worker (no spare), 256 MB of heap each';
+    const row =
+      '  group heavy: 2 workers without an express worker (no spare), 256 MB of heap each';
     assert.ok(banner.split('\n').includes(row), banner);
     assert.match(banner, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
   });

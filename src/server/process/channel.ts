@@ -128,15 +128,17 @@ export class Channel<Sent, Received> {
   ask(message: Sent, limitMs?: number, left?: AbortSignal): Promise<unknown> {
     const id = ++this.#lastId;
     return new Promise((resolve) => {
+      const leave = (): void => void this.#send({ key: this.key, id, left: true });
       const end = (answer: unknown): void => {
         clearTimeout(timer);
+        left?.removeEventListener('abort', leave);
         this.#asked.delete(id);
         resolve(answer);
       };
       const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
       this.#asked.set(id, end);
       void this.#send({ key: this.key, id, message });
-      left?.addEventListener('abort', () => void this.#send({ key: this.key, id, left: true }));
+      left?.addEventListener('abort', leave);
     });
   }
 

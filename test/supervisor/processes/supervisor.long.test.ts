@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { until } from '../../turns.ts';
 import { CompiledCli, isAlive, logged, logOf, service } from './cli.ts';
@@ -40,6 +40,34 @@ describe('the supervisor', () => {
     assert.equal(line?.code, 1);
     assert.match(String(line?.detail), /outside of any call it threw Error: .*ECONNREFUSED/);
     assert.equal(line?.process, undefined, 'numbered only where there are several');
+  });
+
+  test('goes on with a process of another version, after an update in place; that one has its own metrics', async (t) => {
+    // Beside the copy of this run, so that it finds the same packages.
+    const tree = mkdtempSync(join(dirname(cli.tree), 'test-updated-'));
+    t.after(() => rmSync(tree, { recursive: true }));
+    for (const name of ['src', 'workers', 'node_modules', 'package.json'])
+      cpSync(join(cli.tree, name), join(tree, name), { recursive: true });
+    const { server, url } = await new CompiledCli(tree).serveFor(t, [service]);
+    const first = await where(url);
+    const manifest = join(tree, 'package.json');
+    const { version, ...others } = JSON.parse(readFileSync(manifest, 'utf8')) as {
+      version: string;
+    };
+    writeFileSync(manifest, JSON.stringify({ ...others, version: '99.0.0' }));
+    process.kill(first, 'SIGKILL');
+    const [line] = await logged(server, /this process is of another version than its supervisor/);
+    assert.deepEqual([line?.version, line?.supervisor], ['99.0.0', version]);
+    await logged(server, /has taken over/);
+    const second = await where(url);
+    assert.notEqual(second, first);
+    const metrics = await (await fetch(new URL('/metrics', url))).text();
+    assert.match(metrics, /^tandem_calls_total\{.*procedure="where".*\} 1$/m);
+    // The two understand each other in all else.
+    server.child.kill('SIGHUP');
+    await logged(server, /not reloaded: nothing has changed/);
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
   });
 
   test('kills a process whose main thread is stuck, and starts another', async (t) => {

@@ -52,7 +52,7 @@ export class ProcessMetrics {
     });
   }
 
-  /** The figures of all processes. Only those that serve show gauges; the others only count into the sums. */
+  /** The figures of all processes. Those that have a successor show no gauges, and only count into the sums. */
   async collect(): Promise<readonly MetricsSnapshot[]> {
     await Promise.all(
       Array.from(this.#alive, async (server) => {
@@ -64,16 +64,16 @@ export class ProcessMetrics {
     const snapshots: MetricsSnapshot[] = [];
     for (const [server, { gauges, places, groups, workers, members, ...totals }] of this.#last) {
       const process = String(server.number);
-      const { isServing } = server;
-      snapshots.push({
-        ...totals,
-        process,
-        gauges: isServing ? gauges : undefined,
-        places: isServing ? places : [],
-        workers: isServing ? workers : [],
-        members: isServing ? members : [],
-        groups: isServing ? groups : groups.map(({ group, counters }) => ({ group, counters })),
-      });
+      snapshots.push(
+        server.hasSuccessor
+          ? {
+              ...nothing,
+              ...totals,
+              process,
+              groups: groups.map(({ group, counters }) => ({ group, counters })),
+            }
+          : { ...totals, process, gauges, places, groups, workers, members },
+      );
     }
     if (this.#ended !== undefined) {
       const events = this.#endedEvents;

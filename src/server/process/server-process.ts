@@ -27,7 +27,9 @@ export interface ServerEnd {
   readonly signal: NodeJS.Signals | null;
   /** Why it ended, where the process or the system said so. */
   readonly failure: StartFailure | undefined;
-  /** The process was told to end, and had answered everything. */
+  /** The supervisor has told it to end. */
+  readonly isStopped: boolean;
+  /** Somebody has told it to end, and it had answered everything. */
   readonly asTold: boolean;
   /** Whose code held its main thread at the end, if any did for long. */
   readonly suspects: Suspects;
@@ -54,52 +56,62 @@ const lookMs = 250;
 /** How long a drained process may take to exit. A thread in native code would delay the exit until that code returns. */
 const exitMs = 2000;
 
+/**
+ * The life of a server process. It goes forward only: what comes too late for its state changes nothing.
+ *
+ *     starting ---ready---> serving ---stop()---> stopping ---drained---> drained ---exit---> ended
+ *
+ * Each step may be left out: a process may end at any time, and drains if anybody sends it a signal. It is killed at the limit of its
+ * state:
+ *
+ *     starting   it is not ready after `startLimitMs`
+ *     serving    its main thread gives no sign of life for `watchdogTimeoutMs`
+ *     stopping   it has not drained within its grace, and gives no sign of life
+ *     drained    it has not exited after `exitMs`
+ */
+const State = { starting: 0, serving: 1, stopping: 2, drained: 3, ended: 4 } as const;
+type State = (typeof State)[keyof typeof State];
+
 /** The supervisor's view of one server process. */
 export class ServerProcess {
   readonly number: number;
   /** Resolves with undefined where the process ended before it was ready. */
   readonly ready: Promise<ReadyReport | undefined>;
   readonly ended: Promise<ServerEnd>;
-  readonly #child: ChildProcess;
   readonly fields: LogFields;
-  readonly #log: Log;
-  readonly #events: ServerEvents;
-  /** It takes new calls: it is ready, and its successor is not. */
-  isServing = false;
+  /** Another process has taken its place. */
+  hasSuccessor = false;
   /** Whose code holds the main thread, if any has for long. */
   suspects: Suspects = { names: [], isCertain: false };
   /** The stack of a main thread that stands still. */
   stack: string | undefined;
+  readonly #child: ChildProcess;
+  readonly #log: Log;
+  readonly #events: ServerEvents;
   readonly #channel: Channel<ToServer, FromServer>;
-  readonly #onReady: (report: ReadyReport | undefined) => void;
   readonly #watchdogTimeoutMs: number;
   /** How many processes the system had ended for want of memory when this one started. */
   readonly #memoryKills: number | undefined;
-  #watchdog: Watchdog | undefined;
-  #limit: NodeJS.Timeout | undefined;
+  #state: State = State.starting;
+  /** Ends the limit of the state. */
+  #endLimit: () => void = () => {};
+  #onReady: (report: ReadyReport | undefined) => void = () => {};
+  /** Told each time that a sign of life comes. */
+  #onHeard: () => void = () => {};
   #failure: StartFailure | undefined;
-  #wasStrange = false;
-  #isStopping = false;
-  #hasEnded = false;
-  /** When the last message came, by `clockMs`. */
-  #heardAt = Number.NEGATIVE_INFINITY;
   #stopSignal: NodeJS.Signals | undefined;
-  #isDrained = false;
   #snapshot: MetricsSnapshot | undefined;
+  #wasStrange = false;
 
-  /**
-   * @param startLimitMs a process that is not ready after this time is killed
-   */
+  /** @param startLimitMs a process that is not ready after this time is killed */
   constructor(order: StartOrder, startLimitMs: number, log: Log, events: ServerEvents) {
     this.number = order.number;
     this.#log = log;
     this.#watchdogTimeoutMs = order.config.watchdogTimeoutMs;
     this.#events = events;
-    let onReady: (report: ReadyReport | undefined) => void = () => {};
     this.ready = new Promise((resolve) => {
-      onReady = resolve;
+      this.#onReady = resolve;
     });
-    this.#onReady = onReady;
     this.#child = takeAhead() ?? forkServer();
     this.#memoryKills = readMemoryKills(readText);
     const serverPid = this.#child.pid;
@@ -112,44 +124,27 @@ export class ServerProcess {
     this.#hearGuard();
     this.ended = this.#untilEnd();
     void this.#channel.tell({ type: 'start', order });
-    this.#killAfter(startLimitMs, {
-      message: `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
-      stack: undefined,
-    });
+    this.#killAfter(
+      startLimitMs,
+      `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
+    );
   }
 
-  /** Tells the process to drain and end within `graceMs`. See `#endAt`. */
+  get isStarting(): boolean {
+    return this.#state === State.starting;
+  }
+
+  /** It takes new calls: it is ready, and was not told to end. */
+  get isServing(): boolean {
+    return this.#state === State.serving;
+  }
+
+  /** Tells the process to drain and end within `graceMs`. See `#endAt`. Idempotent. */
   stop(signal: NodeJS.Signals, graceMs: number): void {
-    if (this.#isStopping) return;
-    this.#isStopping = true;
-    this.#stopSignal = signal;
-    this.#watchdog?.stop();
+    this.#stopSignal ??= signal;
+    if (!this.#enter(State.stopping)) return;
     this.#child.kill(signal);
-    clearTimeout(this.#limit);
     this.#endAt(clockMs(), graceMs, Math.max(graceMs, reactionMs));
-  }
-
-  /**
-   * Kills the process when its grace is over. One that gives signs of life is about to end, and has some seconds more: with a
-   * grace of next to nothing its end takes longer.
-   */
-  #endAt(toldAt: number, graceMs: number, afterMs: number): void {
-    this.#limit = startTimer(afterMs, () => {
-      // If this process was held up, what came meanwhile is read first.
-      setImmediate(() => {
-        if (this.#isDrained || this.#hasEnded) return;
-        const now = clockMs();
-        const isAlive = this.#heardAt > toldAt && now - this.#heardAt < silenceMs;
-        if (isAlive && now < toldAt + graceMs + endingMs) {
-          this.#endAt(toldAt, graceMs, lookMs);
-          return;
-        }
-        const ms = Math.round(now - toldAt);
-        const message = `it was killed: it had not ended ${ms} ms after it was told to`;
-        this.#failure ??= { message, stack: undefined };
-        this.kill();
-      });
-    });
   }
 
   kill(): void {
@@ -183,18 +178,43 @@ export class ServerProcess {
     return { ...about, ...((outcome as Outcome | undefined) ?? { error }) };
   }
 
+  /** @returns false: the process is in that state, or beyond */
+  #enter(state: State): boolean {
+    if (state <= this.#state) return false;
+    this.#state = state;
+    this.#endLimit();
+    return true;
+  }
+
+  #receive(message: FromServer): unknown {
+    this.#onHeard();
+    switch (message.type) {
+      case 'ready':
+        if (this.#enter(State.serving)) this.#watch();
+        return this.#onReady(message.report);
+      case 'failed':
+        this.#failure = message.failure;
+        return;
+      case 'figures':
+        return this.#events.onFigures(message.figures);
+      case 'drained':
+        this.#snapshot = message.snapshot;
+        if (this.#enter(State.drained)) this.#killAfter(exitMs);
+        return;
+      case 'collect':
+        return this.#events.collect();
+    }
+  }
+
   #untilEnd(): Promise<ServerEnd> {
     const child = this.#child;
     return new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+        const isStopped = this.#stopSignal !== undefined;
         // A process that had not installed its signal handlers yet was ended by the signal itself.
-        const asTold =
-          this.#isDrained ||
-          (this.#stopSignal !== undefined && (code === 0 || signal === this.#stopSignal));
-        this.#isStopping = true;
-        this.#hasEnded = true;
-        clearTimeout(this.#limit);
-        this.#watchdog?.stop();
+        const isTold = isStopped && (code === 0 || signal === this.#stopSignal);
+        const asTold = isTold || this.#state === State.drained;
+        this.#enter(State.ended);
         this.#channel.end();
         this.#onReady(undefined);
         guardOf(child)?.destroy();
@@ -203,7 +223,7 @@ export class ServerProcess {
           this.#failure ??= { message: memoryFailure(), stack: undefined };
         const { suspects } = this;
         const [failure, snapshot] = [this.#failure, this.#snapshot];
-        resolve({ code, signal, failure, asTold, suspects, snapshot });
+        resolve({ code, signal, failure, isStopped, asTold, suspects, snapshot });
       };
       child.once('exit', (code, signal) => {
         // Wait for the channel to close: the last messages of the process may still be on their way.
@@ -245,54 +265,59 @@ export class ServerProcess {
     );
   }
 
-  #receive(message: FromServer): unknown {
-    this.#heardAt = clockMs();
-    switch (message.type) {
-      case 'ready':
-        if (!this.#isStopping) {
-          clearTimeout(this.#limit);
-          this.#watch();
-        }
-        return this.#onReady(message.report);
-      case 'failed':
-        this.#failure = message.failure;
-        return;
-      case 'figures':
-        this.#watchdog?.heard();
-        return this.#events.onFigures(message.figures);
-      case 'drained':
-        this.#isDrained = true;
-        this.#snapshot = message.snapshot;
-        return this.#killAfter(exitMs, undefined);
-      case 'collect':
-        return this.#events.collect();
-    }
-  }
-
-  /** Starts the watchdog. It runs while the process serves: before and after that, the limits of start and stop hold. */
+  /** The limit of a process that serves. */
   #watch(): void {
     const limitMs = this.#watchdogTimeoutMs;
     if (limitMs === 0) return;
-    this.#watchdog = new Watchdog(limitMs, () => {
-      this.#failure ??= {
-        message: `it was killed: its main thread was stuck for ${limitMs} ms: look for an inline procedure that does not return, or raise watchdogTimeoutMs`,
-        stack: undefined,
-      };
+    const watchdog = new Watchdog(limitMs, () => {
       const { fields, text } = blame(this.suspects);
       this.#log.error(
         { event: 'process-stuck', ...this.fields, ...fields },
         `a server process does not answer: it is killed${text}`,
       );
-      this.kill();
+      this.#killFor(
+        `it was killed: its main thread was stuck for ${limitMs} ms: look for an inline procedure that does not return, or raise watchdogTimeoutMs`,
+      );
     });
+    this.#onHeard = () => watchdog.heard();
+    this.#endLimit = () => watchdog.stop();
   }
 
-  #killAfter(limitMs: number, failure: StartFailure | undefined): void {
-    clearTimeout(this.#limit);
-    this.#limit = startTimer(limitMs, () => {
-      this.#failure ??= failure;
-      this.kill();
-    });
+  /**
+   * The limit of a process that was told to end: its grace. One that gives signs of life is about to end, and has some seconds more:
+   * with a grace of next to nothing its end takes longer.
+   */
+  #endAt(toldAt: number, graceMs: number, firstMs: number): void {
+    let heardAt = Number.NEGATIVE_INFINITY;
+    this.#onHeard = () => {
+      heardAt = clockMs();
+    };
+    const look = (): void => {
+      if (this.#state !== State.stopping) return;
+      const now = clockMs();
+      if (now - heardAt < silenceMs && now < toldAt + graceMs + endingMs) {
+        wait(lookMs);
+        return;
+      }
+      const ms = Math.round(now - toldAt);
+      this.#killFor(`it was killed: it had not ended ${ms} ms after it was told to`);
+    };
+    const wait = (ms: number): void => {
+      // If this process was held up, what came meanwhile is read first.
+      const timer = startTimer(ms, () => setImmediate(look));
+      this.#endLimit = () => clearTimeout(timer);
+    };
+    wait(firstMs);
+  }
+
+  #killAfter(limitMs: number, why?: string): void {
+    const timer = startTimer(limitMs, () => this.#killFor(why));
+    this.#endLimit = () => clearTimeout(timer);
+  }
+
+  #killFor(why: string | undefined): void {
+    if (why !== undefined) this.#failure ??= { message: why, stack: undefined };
+    this.kill();
   }
 }
 

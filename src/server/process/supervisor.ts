@@ -247,9 +247,12 @@ const startTries = 3;
  * Keeps one server process running: starts it, starts it again when it ends, and replaces it by a successor that
  * starts while the old process still serves.
  *
- *     #current    serves, until its successor is ready, then drains
- *     #next       starts, until it is ready, then becomes #current
- *     #alive      both, and older ones that still drain
+ *     #alive      one that starts at most, one that serves at most, and older ones that still drain
+ *
+ *     one is ready            the one before is told to end
+ *     one ends as it should   nothing; if no other is there, another starts
+ *     one that serves ends    another starts, after a delay
+ *     one that starts ends    the one that serves goes on; without one, another starts after a delay
  */
 export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
@@ -260,8 +263,6 @@ export class Slot {
   readonly #deaths = new RestartDelay(afterDeath);
   readonly #replacements = new RestartDelay(afterReplacement);
   readonly #alive = new Set<ServerProcess>();
-  #current: ServerProcess | undefined;
-  #next: ServerProcess | undefined;
   #sharesPort = false;
   #hasServed = false;
   #isStopping = false;
@@ -306,15 +307,23 @@ export class Slot {
     }
   }
 
+  get #serving(): ServerProcess | undefined {
+    return [...this.#alive].find(({ isServing }) => isServing);
+  }
+
+  get #starting(): ServerProcess | undefined {
+    return [...this.#alive].find(({ isStarting }) => isStarting);
+  }
+
   /** Reloads the modules of the serving process; undefined where there is none. */
   async reload(): Promise<ReloadOutcome | undefined> {
     // A process that is starting may have read the files before they changed.
-    await this.#next?.ready;
-    return this.#current?.reload();
+    await this.#starting?.ready;
+    return this.#serving?.reload();
   }
 
   expectReload(isComing: boolean): void {
-    this.#current?.expectReload(isComing);
+    this.#serving?.expectReload(isComing);
   }
 
   /** Has each process, also one that drains, carry out an order. */
@@ -324,9 +333,9 @@ export class Slot {
 
   /** Starts another process, and ends the serving one when the other is ready. */
   async replace(cause: LogFields): Promise<void> {
-    const old = this.#current;
+    const old = this.#serving;
     this.#isDue = false;
-    if (old === undefined || this.#next !== undefined || this.#isStopping) return;
+    if (old === undefined || this.#starting !== undefined || this.#isStopping) return;
     this.#replaceableAt = clockMs() + this.#replacements.next(clockMs());
     this.#log.warn(
       { event: 'process-replacing', ...old.fields, ...cause },
@@ -337,8 +346,6 @@ export class Slot {
       return;
     }
     // The process does not share its port: the next one can't listen before it has ended.
-    this.#current = undefined;
-    old.isServing = false;
     old.stop('SIGTERM', this.#options.shutdownGraceMs);
     await old.ended;
   }
@@ -365,7 +372,6 @@ export class Slot {
       onFigures: (figures) => this.#onFigures(server, figures),
       collect: () => this.#metrics.collect(),
     });
-    this.#next = server;
     this.#alive.add(server);
     this.#metrics.add(server);
     void server.ready.then((report) => {
@@ -384,38 +390,31 @@ export class Slot {
     }
     this.#hasServed = true;
     this.#sharesPort = sharesPort;
-    const old = this.#current;
-    if (old !== undefined) old.isServing = false;
-    server.isServing = true;
-    this.#current = server;
-    this.#next = undefined;
-    old?.stop('SIGTERM', this.#options.shutdownGraceMs);
+    for (const old of this.#alive) {
+      if (old === server) continue;
+      old.hasSuccessor = true;
+      old.stop('SIGTERM', this.#options.shutdownGraceMs);
+    }
   }
 
   #onEnd(server: ServerProcess, end: ServerEnd): void {
     this.#alive.delete(server);
-    const wasCurrent = server === this.#current;
-    const wasNext = server === this.#next;
-    if (wasCurrent) this.#current = undefined;
-    if (wasNext) this.#next = undefined;
-    if (this.#isStopping) {
+    if (this.#isStopping || end.isStopped) {
       if (!end.asTold) this.#onBadEnd(server, end);
+      const isLast = this.#serving === undefined && this.#starting === undefined;
+      if (!this.#isStopping && isLast && this.#retry === undefined) this.#launch(false);
       return;
     }
     // Before the slot has served, `start` reports the end.
     if (!this.#hasServed) return;
-    if (!wasCurrent && !wasNext) {
-      if (!end.asTold) this.#onBadEnd(server, end);
-      const hasNone = this.#current === undefined && this.#next === undefined;
-      if (hasNone && this.#retry === undefined) this.#launch(false);
-    } else if (this.#current !== undefined) {
-      this.#log.error(
-        { event: 'process-replace-failed', ...server.fields, ...endFields(end) },
-        'a server process could not be replaced yet: the old one serves on',
-      );
-    } else {
+    if (this.#serving === undefined) {
       this.#onDeath(server, end);
+      return;
     }
+    this.#log.error(
+      { event: 'process-replace-failed', ...server.fields, ...endFields(end) },
+      'a server process could not be replaced yet: the old one serves on',
+    );
   }
 
   #onBadEnd(server: ServerProcess, end: ServerEnd): void {
@@ -431,7 +430,7 @@ export class Slot {
       { event: 'process-lost', ...server.fields, ...endFields(end), retryMs },
       `a server process ended: another takes its place${blame(end.suspects).text}`,
     );
-    if (this.#next !== undefined) return; // a successor was on its way
+    if (this.#starting !== undefined) return; // a successor is on its way
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
       this.#launch(false);
@@ -439,7 +438,7 @@ export class Slot {
   }
 
   #onFigures(server: ServerProcess, figures: Figures): void {
-    if (server !== this.#current || this.#next !== undefined || this.#isStopping) return;
+    if (!server.isServing || this.#starting !== undefined || this.#isStopping) return;
     if (this.#isDue || clockMs() < this.#replaceableAt) return;
     const reason = excessOf(figures, this.#options);
     if (reason === undefined) return;

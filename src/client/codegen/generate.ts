@@ -1,6 +1,6 @@
 import { isObject } from '../../core/base/value-kinds.ts';
 import { bytesWithin } from '../../core/schema/bytes.ts';
-import { anything, type SchemaNode } from '../../core/schema/model.ts';
+import { anything, intersectionOf, type SchemaNode } from '../../core/schema/model.ts';
 import {
   block,
   docComment,
@@ -111,7 +111,7 @@ function described({ node, doc: description }: Param): SchemaNode {
   // A type has its own description.
   return node.name === undefined
     ? { ...node, notes: { ...node.notes, description } }
-    : { kind: 'intersection', parts: [node], unevaluated: undefined, notes: { description } };
+    : intersectionOf([node], { description });
 }
 
 /** The tuple of positional params. Its elements have labels if every name can be a label. */

@@ -2,18 +2,18 @@ import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { holdsParts, isPlain } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import { Code } from './code.ts';
-import { type Check, keywordsOf, type LimitedType } from './keywords.ts';
+import { type Check, type LimitedType, limitsOf } from './keywords.ts';
 import {
   type ArrayNode,
   declares,
   forEachPart,
   type IntersectionNode,
+  inPlace,
   isRecord,
   isScalar,
   type Member,
   mayBeUndefined,
   type ObjectNode,
-  resolved,
   type SchemaNode,
   takesAnything,
   type UnionNode,
@@ -215,10 +215,8 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
 
   /** The limits that the keywords of a node set for values of a type. Those that may take long come last. */
   #limits(node: SchemaNode, type: LimitedType, v: string): string[] {
-    const limits = node as unknown as Readonly<Record<string, unknown>>;
-    return keywordsOf(type).flatMap(({ name, check, code, isLast }) => {
-      const limit = limits[name];
-      if (limit === undefined || check === undefined) return [];
+    return limitsOf(node, type).flatMap(({ row: { name, check, code, isLast }, limit }) => {
+      if (check === undefined) return [];
       const call = (): string => {
         const own = check(limit as never);
         const kept = isLast ? this.#memory.of(own, isLongText) : own;
@@ -377,12 +375,12 @@ return true;`;
     const { parts, unevaluated } = node;
     const conditions = parts.map((part) => this.#codeOf(part, 'v'));
     if (unevaluated !== undefined && !takesAnything(unevaluated)) {
-      const checks = new Map(
-        variantsIn(node).map((variant) => [variant, this.#functionOf(variant)]),
+      const variants = new Set(
+        [...inPlace(node)].flatMap((part) => (part.kind === 'union' ? part.variants : [])),
       );
       const table = this.#code.name('t');
-      const entries = [...checks].map(
-        ([variant, name]) => `[${this.#code.value(variant)}, ${name}]`,
+      const entries = [...variants].map(
+        (variant) => `[${this.#code.value(variant)}, ${this.#functionOf(variant)}]`,
       );
       this.#code.add(`const ${table} = new Map([${entries.join(', ')}]);`);
       const known = this.#code.value(
@@ -402,20 +400,6 @@ return true;`;
 
 function all(conditions: readonly string[]): string {
   return `(${conditions.join(' && ')})`;
-}
-
-/** The variants of the unions among the parts of an intersection. */
-function variantsIn(node: SchemaNode): readonly SchemaNode[] {
-  const parts = new Set<SchemaNode>();
-  const visit = (part: SchemaNode): void => {
-    const one = resolved(part);
-    if (parts.has(one)) return;
-    parts.add(one);
-    if (one.kind === 'union') for (const variant of one.variants) visit(variant);
-    else if (one.kind === 'intersection') for (const inner of one.parts) visit(inner);
-  };
-  visit(node);
-  return [...parts].flatMap((part) => (part.kind === 'union' ? part.variants : []));
 }
 
 function equals(literal: unknown): Check {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cached } from '../base/cached.ts';
-import { isObject, jsonTypeOf } from '../base/value-kinds.ts';
+import { isObject } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import {
   asUnknown,
@@ -11,7 +11,7 @@ import {
   shownValue,
   unknown,
 } from './findings.ts';
-import { keywordNamed, keywords, keywordsOf } from './keywords.ts';
+import { keywordNamed, keywords, limitsOf } from './keywords.ts';
 import {
   type ArrayNode,
   anything,
@@ -19,12 +19,14 @@ import {
   differByTag,
   endlessType,
   type IntersectionNode,
+  intersectionOf,
   type Member,
   type ObjectNode,
   type SchemaNode,
   someWithin,
   tagsOf,
   takesMore,
+  typeOfNode,
   type UnionNode,
 } from './model.ts';
 import { type Given, limitedTypes } from './reading.ts';
@@ -175,7 +177,7 @@ export class Comparison {
     const all = whole.parts.map((part) => this.within(part, b));
     if (all.some((findings) => findings.length === 0)) return [];
     if (b.kind === 'union') return this.#union(whole, b);
-    const main = whole.parts.findIndex((part) => typeOf(part) !== undefined);
+    const main = whole.parts.findIndex((part) => typeOfNode(part) !== undefined);
     const others = whole.parts.filter((_, index) => index !== main);
     const by = others.every(({ kind }) => kind === 'not') ? 'not' : 'another part of it';
     return asUnknown(all[Math.max(main, 0)] ?? [], by);
@@ -243,13 +245,9 @@ export class Comparison {
     for (const member of objects.flatMap((object) => object.members)) {
       this.#left -= 1;
       const other = members.get(member.name);
-      const parts = other === undefined ? [] : [other.node, member.node];
       members.set(member.name, {
         name: member.name,
-        node:
-          other === undefined
-            ? member.node
-            : { kind: 'intersection', notes: {}, parts, unevaluated: undefined },
+        node: other === undefined ? member.node : intersectionOf([other.node, member.node]),
         isRequired: member.isRequired || other?.isRequired === true,
       });
     }
@@ -287,12 +285,9 @@ export class Comparison {
 
   /** The limits of `b` that a value of `a` may break. */
   #limits(a: SchemaNode, b: SchemaNode): readonly Finding[] {
-    const type = limitedTypes[b.kind];
-    if (type === undefined) return [];
-    const [olds, news, extremes] = [a as unknown as Given, b as unknown as Given, extremesOf(a)];
-    return keywordsOf(type).flatMap(({ name, compare, check }) => {
-      const limit = news[name];
-      if (compare === undefined || limit === undefined) return [];
+    const [olds, extremes] = [a as unknown as Given, extremesOf(a)];
+    return limitsOf(b, limitedTypes[b.kind]).flatMap(({ row: { name, compare, check }, limit }) => {
+      if (compare === undefined) return [];
       const [before, extreme] = [olds[name] ?? compare.none, extremes[name]];
       const isKept = isNode(limit)
         ? isNode(before) && this.#saySame(before, limit)
@@ -427,14 +422,6 @@ const spelledOut: Readonly<Partial<Record<SchemaNode['kind'], readonly SchemaNod
   ],
 };
 
-/** The JSON type of a node's values; undefined: several, or it is not known. */
-function typeOf(node: SchemaNode): string | undefined {
-  if (node.kind === 'literal') return jsonTypeOf(node.value);
-  if (node.kind === 'bytes') return 'string';
-  if (node.kind === 'null' || node.kind === 'void') return 'null';
-  return node.kind === 'boolean' ? 'boolean' : limitedTypes[node.kind];
-}
-
 /** Whether nothing is known of the values. */
 function isOpaque(node: SchemaNode): boolean {
   return node === endlessType || node.kind === 'custom';
@@ -443,7 +430,7 @@ function isOpaque(node: SchemaNode): boolean {
 /** Whether it is certain that no value matches both of two nodes, of one type each. */
 function exclude(a: SchemaNode, b: SchemaNode): boolean {
   if (b.kind === 'never' || b.kind === 'undefined') return true;
-  const [type, other] = [typeOf(a), typeOf(b)];
+  const [type, other] = [typeOfNode(a), typeOfNode(b)];
   if (type === undefined || other === undefined) return false;
   if (type !== other) return true;
   if (a.kind === 'literal') return accepts(b, a.value) === false;
@@ -457,12 +444,10 @@ function accepts(node: SchemaNode, value: unknown): boolean | undefined {
   if (node.kind === 'bytes') return bytesFit(value, node.maxBytes);
   if (node.kind === 'integer' && !Number.isInteger(value)) return false;
   const type = limitedTypes[node.kind];
-  const limits = node as unknown as Given;
-  const answers = (type === undefined ? [] : keywordsOf(type)).map(({ name, check, isLast }) => {
-    if (limits[name] === undefined) return true;
-    // Patterns and formats are not run.
-    return isLast === true ? undefined : check?.(limits[name] as never)(value);
-  });
+  // Patterns and formats are not run.
+  const answers = limitsOf(node, type).map(({ row: { check, isLast }, limit }) =>
+    isLast === true ? undefined : check?.(limit as never)(value),
+  );
   if (answers.includes(false)) return false;
   return answers.includes(undefined) || type === 'array' || type === 'object' ? undefined : true;
 }
@@ -497,13 +482,12 @@ function patternsOf({ patterns }: ObjectNode): ReadonlyMap<string, SchemaNode> {
 /** Whether a keyword limits the values, so that they may be only certain ones. */
 function isLimited(node: SchemaNode): boolean {
   const type = limitedTypes[node.kind];
-  const limits = node as unknown as Given;
-  return type === undefined || keywordsOf(type).some(({ name }) => limits[name] !== undefined);
+  return type === undefined || limitsOf(node, type).length > 0;
 }
 
 /** The keywords among a node's notes that rule some of its values out: `maxLength` does not for an integer. */
 function rulesOf(node: SchemaNode): readonly string[] {
-  const own = typeOf(node);
+  const own = typeOfNode(node);
   return keywords.flatMap(({ name, type = own, compare }) => {
     const isAbout = own === undefined || type === own;
     return compare !== undefined && isAbout && node.notes[name] !== undefined ? name : [];
@@ -529,7 +513,7 @@ function isTaken(value: unknown): Finding {
 }
 
 function described(node: SchemaNode): string {
-  const type = node.kind === 'integer' ? node.kind : (typeOf(node) ?? 'value');
+  const type = node.kind === 'integer' ? node.kind : (typeOfNode(node) ?? 'value');
   const [tag] = tagsOf(node);
   const rest = tag === undefined ? '' : ` with ${shownValue(tag[0])}: ${shownValue(tag[1])}`;
   return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}${rest}`;

@@ -4,18 +4,20 @@ import { counted, shortened } from '../base/text.ts';
 import { isObject, jsonTypeOf } from '../base/value-kinds.ts';
 import { lengthOf } from './bytes.ts';
 import type { Checks } from './check.ts';
-import { keywordsOf, type LimitedType } from './keywords.ts';
+import { type LimitedType, limitsOf } from './keywords.ts';
 import {
   type ArrayNode,
   anything,
   type BytesNode,
   declares,
   type IntersectionNode,
+  inPlace,
   isScalar,
   type ObjectNode,
   resolved,
   type SchemaNode,
   takesAnything,
+  typeOfNode,
   type UnionNode,
 } from './model.ts';
 import { shownSegment } from './pointer.ts';
@@ -186,11 +188,15 @@ class Explainer {
       this.#explain(prefix[index] ?? rest, value[index], `${path}/${index}`);
   }
 
-  #intersection({ parts, unevaluated }: IntersectionNode, value: unknown, path: string): void {
+  #intersection(node: IntersectionNode, value: unknown, path: string): void {
+    const { parts, unevaluated } = node;
     for (const part of parts) this.#explain(part, value, path);
     if (unevaluated === undefined || takesAnything(unevaluated) || !isObject(value)) return;
-    const names = new Set<string>();
-    for (const part of parts) addNames(part, names);
+    const names = new Set(
+      [...inPlace(node)].flatMap((part) =>
+        part.kind === 'object' ? part.members.map(({ name }) => name) : [],
+      ),
+    );
     const matches = (variant: SchemaNode): boolean => this.#checks.ofPart(variant)(value);
     for (const name of Object.keys(value)) {
       if (this.#full) return;
@@ -250,50 +256,24 @@ function memberNode({ members, patterns, rest }: ObjectNode, name: string): Sche
   );
 }
 
-/** Adds the names that parts of an intersection declare, to find the one that was meant. */
-function addNames(node: SchemaNode, names: Set<string>): void {
-  const part = resolved(node);
-  if (part.kind === 'object') for (const { name } of part.members) names.add(name);
-  if (part.kind === 'intersection') for (const one of part.parts) addNames(one, names);
-  if (part.kind === 'union') for (const one of part.variants) addNames(one, names);
-}
-
 function ruleText(node: SchemaNode, value: unknown): string {
   // Its type may be right, and the value one of those that are left out.
   if (node.kind === 'not' && node.node.kind !== 'unknown') return 'is not allowed here';
-  const type = typeOf(node);
+  // A kind of the program's own may say its type.
+  const type = node.kind === 'custom' ? node.notes.type : typeOfNode(node);
+  const isInteger = node.kind === 'integer' || type === 'integer';
   const received = receivedType(value);
-  if (type !== received && !(type === 'integer' && received === 'number'))
-    return `must be ${expectedText(node)}`;
+  if (received !== (isInteger ? 'number' : type)) return `must be ${expectedText(node)}`;
   if (node.kind === 'bytes') return bytesText(node, value as string);
-  const limits = (node.kind === 'custom' ? node.notes : node) as Readonly<Record<string, unknown>>;
-  const broken = keywordsOf(received as LimitedType).find(({ name, check, message, isLast }) => {
-    const limit = limits[name];
-    if (limit === undefined || limit === false || message === undefined) return false;
+  const limits = limitsOf(node.kind === 'custom' ? node.notes : node, received as LimitedType);
+  const broken = limits.find(({ row: { check, message, isLast }, limit }) => {
+    if (limit === false || message === undefined) return false;
     return isLast === true || check?.(limit as never)(value) === false;
   });
-  const isFraction = type === 'integer' && !Number.isInteger(value);
-  if (isFraction && (broken === undefined || broken.name === 'multipleOf'))
+  const isFraction = isInteger && !Number.isInteger(value);
+  if (isFraction && (broken === undefined || broken.row.name === 'multipleOf'))
     return 'must be an integer';
-  return broken?.message?.(limits[broken.name]) ?? `must be ${expectedText(node)}`;
-}
-
-/** The JSON type whose keywords a node may have; undefined: it has none. */
-function typeOf(node: SchemaNode): unknown {
-  switch (node.kind) {
-    case 'number':
-    case 'integer':
-    case 'string':
-    case 'array':
-    case 'object':
-      return node.kind;
-    case 'bytes':
-      return 'string';
-    case 'custom':
-      return node.notes.type;
-    default:
-      return undefined;
-  }
+  return broken?.row.message?.(broken.limit) ?? `must be ${expectedText(node)}`;
 }
 
 function bytesText({ maxBytes }: BytesNode, text: string): string {

@@ -4,7 +4,14 @@ import { shortened } from '../base/text.ts';
 import { UniqueNames } from '../base/unique-names.ts';
 import { isObject } from '../base/value-kinds.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
-import { anything, type Member, type NamePattern, type SchemaNode } from './model.ts';
+import {
+  anything,
+  intersectionOf,
+  type Member,
+  type NamePattern,
+  type SchemaNode,
+  unionOf,
+} from './model.ts';
 import { expressionOf, unicodeFault, unicodePattern } from './pattern-syntax.ts';
 import { patternFault } from './patterns.ts';
 import { shownSegment } from './pointer.ts';
@@ -22,7 +29,6 @@ import {
   narrowed,
   nodeOf,
   refuseAt,
-  uncheckedKeywords,
 } from './reading.ts';
 import { givenName, placeName, References, type Root, type Target } from './references.ts';
 
@@ -220,7 +226,7 @@ class JsonSchemaReader {
     const { allOf, anyOf, oneOf, not, $ref } = json;
     const others = typeof $ref === 'string' ? [this.#reference($ref, parts)] : [];
     others.push(...this.#list(allOf, parts));
-    if (Array.isArray(anyOf)) others.push(union(this.#list(anyOf, parts)));
+    if (Array.isArray(anyOf)) others.push(unionOf(this.#list(anyOf, parts)));
     // A library means by oneOf what its unions take, and tells their variants apart.
     if (Array.isArray(oneOf))
       others.push({
@@ -260,14 +266,13 @@ class JsonSchemaReader {
     const node = own.kind === 'unknown' ? allOfThem(own, others) : conjunction(own, others);
     // OpenAPI 3.0 has no list of types.
     if (!isNullable) return node;
-    const { notes } = node;
-    return {
-      ...union([
+    return unionOf(
+      [
         { ...node, notes: {} },
         { kind: 'null', notes: {} },
-      ]),
-      notes,
-    };
+      ],
+      node.notes,
+    );
   }
 
   /** `any`: no type limits the values, and no keyword is about one type. */
@@ -350,7 +355,7 @@ class JsonSchemaReader {
       const row = keywordNamed(keyword);
       const isLimit = row?.type !== undefined && row.describes !== true;
       const isUnread =
-        (uncheckedKeywords.has(keyword) && !readHere.includes(keyword)) ||
+        (row?.instead !== undefined && !readHere.includes(keyword)) ||
         (isLimit && (types === 'any' || ownValueFault(row, value) !== undefined));
       if (isUnread && !this.#isStrict) notes[keyword] = value;
       else given[keyword] = value;
@@ -577,10 +582,6 @@ function inPlace(at: Place): Place {
   return { ...at, depth: at.depth + 1 };
 }
 
-function union(variants: readonly SchemaNode[]): SchemaNode {
-  return { kind: 'union', notes: {}, variants };
-}
-
 /** A union of one variant is the variant, and the variants of a union within are its own. Both come of enum and type lists. */
 function flat(variants: readonly SchemaNode[]): readonly SchemaNode[] {
   return variants.flatMap((one) => (one.kind === 'union' ? one.variants : [one]));
@@ -595,7 +596,7 @@ function allOfThem(own: SchemaNode, others: readonly SchemaNode[]): SchemaNode {
   // The node of a name stays one: references lead to it.
   if (more.length === 0 && first.name === undefined)
     return { ...first, notes: { ...first.notes, ...own.notes } };
-  return { kind: 'intersection', notes: own.notes, parts: others, unevaluated: undefined };
+  return intersectionOf(others, own.notes);
 }
 
 /** Whether the members that a node declares are the same for every value: those of a union depend on the variant. */
@@ -606,9 +607,7 @@ function declaresAlways(node: SchemaNode): boolean {
 
 /** A node that may be given a name: one that has another stays as a part of it. */
 function unnamed(node: SchemaNode): SchemaNode {
-  return node.name === undefined
-    ? node
-    : { kind: 'intersection', notes: {}, parts: [node], unevaluated: undefined };
+  return node.name === undefined ? node : intersectionOf([node]);
 }
 
 /** The types that the keywords of a schema are about. */
@@ -622,11 +621,10 @@ function typesOfKeywords(json: Given): ReadonlySet<LimitedType> {
 }
 
 function typeOfKeyword(keyword: string): LimitedType | undefined {
-  if (uncheckedKeywords.has(keyword)) return undefined;
-  if (readOfArrays.includes(keyword)) return 'array';
-  if (readOfObjects.includes(keyword)) return 'object';
   const row = keywordNamed(keyword);
-  return row?.describes === true ? undefined : row?.type;
+  if (row?.describes === true || row?.instead !== undefined) return undefined;
+  if (readOfArrays.includes(keyword)) return 'array';
+  return readOfObjects.includes(keyword) ? 'object' : row?.type;
 }
 
 /** The keywords that are about one type. */

@@ -35,6 +35,8 @@ export interface Keyword {
   readonly compare?: KeywordComparison;
   /** The keyword holds schemas. */
   readonly holdsSchemas?: true;
+  /** It rules values out and no node has it: what to write instead. */
+  readonly instead?: string;
 }
 
 export interface KeywordComparison {
@@ -239,8 +241,16 @@ const rows: Readonly<Record<string, Keyword>> = {
   maxProperties: bound('object', '<='),
   propertyNames: { type: 'object', compare: equal },
   dependentRequired: { type: 'object', compare: equal },
-  dependentSchemas: { type: 'object', compare: equal },
-  dependencies: { type: 'object', compare: equal },
+  dependentSchemas: {
+    type: 'object',
+    compare: equal,
+    instead: 'write a union of objects with and without the member',
+  },
+  dependencies: {
+    type: 'object',
+    compare: equal,
+    instead: 'write dependentRequired, or a union of objects with and without the member',
+  },
 
   // Of a type that JSON Schema does not have, as a note.
   type: { compare: equal },
@@ -249,23 +259,29 @@ const rows: Readonly<Record<string, Keyword>> = {
   patternProperties: { type: 'object', compare: equal, holdsSchemas: true },
   $defs: { holdsSchemas: true },
   anyOf: { holdsSchemas: true },
-  oneOf: { holdsSchemas: true },
+  oneOf: {
+    holdsSchemas: true,
+    instead: 'write a union (anyOf), whose variants a literal member tells apart',
+  },
   allOf: { holdsSchemas: true },
   prefixItems: { type: 'array', holdsSchemas: true },
   items: { type: 'array', holdsSchemas: true },
   contains: { type: 'array', compare: equal, holdsSchemas: true },
   minContains: { type: 'array', takes: 'count', compare: equal },
   maxContains: { type: 'array', takes: 'count', compare: equal },
-  unevaluatedItems: { type: 'array', compare: equal },
+  unevaluatedItems: { type: 'array', compare: equal, instead: 'write a tuple' },
   additionalProperties: { type: 'object', holdsSchemas: true },
-  unevaluatedProperties: { type: 'object', compare: equal, holdsSchemas: true },
+  unevaluatedProperties: {
+    type: 'object',
+    compare: equal,
+    holdsSchemas: true,
+    instead: 'write additionalProperties',
+  },
   not: { compare: equal, holdsSchemas: true },
-  ...Object.fromEntries(
-    ['if', 'then', 'else', '$dynamicRef', '$recursiveRef'].map((name) => [
-      name,
-      { compare: equal },
-    ]),
-  ),
+  if: { compare: equal, instead: 'write a union of the cases' },
+  ...Object.fromEntries(['then', 'else'].map((name) => [name, { compare: equal }])),
+  $dynamicRef: { compare: equal, instead: 'write a reference to a named type' },
+  $recursiveRef: { compare: equal, instead: 'write a reference to a named type' },
 };
 
 export interface KeywordRow extends Keyword {
@@ -286,7 +302,18 @@ export function keywordNamed(name: string): KeywordRow | undefined {
   return byName.get(name);
 }
 
-/** The rows of a type, or those of all types. */
-export function keywordsOf(type: LimitedType | undefined): readonly KeywordRow[] {
-  return byType.get(type) ?? [];
+/** A keyword with what a node says of it. */
+export interface Limit {
+  readonly row: KeywordRow;
+  readonly limit: unknown;
+}
+
+/** The keywords of a type that limit the values of a node, or of what else holds limits under their names. */
+export function limitsOf(holder: object, type: LimitedType | undefined): readonly Limit[] {
+  const limits = holder as Readonly<Record<string, unknown>>;
+  const rows = (type && byType.get(type)) ?? [];
+  return rows.flatMap((row) => {
+    const limit = limits[row.name];
+    return limit === undefined ? [] : [{ row, limit }];
+  });
 }

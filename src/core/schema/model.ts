@@ -1,3 +1,4 @@
+import { jsonTypeOf } from '../base/value-kinds.ts';
 import { escapePointer } from './pointer.ts';
 
 /**
@@ -127,7 +128,7 @@ export interface IntersectionNode extends Common {
   readonly kind: 'intersection';
   readonly parts: readonly SchemaNode[];
   /** The members that no part declares. undefined: nothing is said of them. */
-  readonly unevaluated: SchemaNode | undefined;
+  readonly unevaluated?: SchemaNode | undefined;
 }
 
 export interface NotNode extends Common {
@@ -198,12 +199,32 @@ export function someWithin(root: SchemaNode, test: (node: SchemaNode) => boolean
   return false;
 }
 
+/** The nodes that describe the same value as a node does: itself, parts of intersections, variants of unions. */
+export function inPlace(root: SchemaNode): ReadonlySet<SchemaNode> {
+  const nodes = new Set([resolved(root)]);
+  for (const node of nodes) {
+    const parts =
+      node.kind === 'union' ? node.variants : node.kind === 'intersection' ? node.parts : [];
+    for (const part of parts) nodes.add(resolved(part));
+  }
+  return nodes;
+}
+
 /** What a reference leads to; another node itself. */
 export function resolved(node: SchemaNode): SchemaNode {
   let one = node;
   // A type that is only a reference to itself is refused at registration: this ends.
   while (one.kind === 'ref') one = one.target;
   return one;
+}
+
+export function unionOf(variants: readonly SchemaNode[], notes: Notes = {}): SchemaNode {
+  return { kind: 'union', notes, variants };
+}
+
+/** A node that every one of them has to match. */
+export function intersectionOf(parts: readonly SchemaNode[], notes: Notes = {}): SchemaNode {
+  return { kind: 'intersection', notes, parts };
 }
 
 /** What stands if nothing is declared. */
@@ -258,6 +279,29 @@ export function mayBeUndefined(node: SchemaNode): boolean {
       return node.variants.some(mayBeUndefined);
     default:
       return false;
+  }
+}
+
+/** The JSON type that all values of a node have; undefined: they have several, or it is not known. */
+export function typeOfNode(node: SchemaNode): string | undefined {
+  switch (node.kind) {
+    case 'null':
+    case 'boolean':
+    case 'number':
+    case 'string':
+    case 'array':
+    case 'object':
+      return node.kind;
+    case 'void':
+      return 'null';
+    case 'integer':
+      return 'number';
+    case 'bytes':
+      return 'string';
+    case 'literal':
+      return jsonTypeOf(node.value);
+    default:
+      return undefined;
   }
 }
 

@@ -4,6 +4,7 @@ import { Code } from './code.ts';
 import {
   type ArrayNode,
   type IntersectionNode,
+  intersectionOf,
   isScalar,
   type LiteralNode,
   type Member,
@@ -415,6 +416,5 @@ function shapeOfAll(
 
 function together(nodes: readonly SchemaNode[]): SchemaNode {
   const [only] = nodes;
-  if (only !== undefined && nodes.length === 1) return only;
-  return { kind: 'intersection', notes: {}, parts: nodes, unevaluated: undefined };
+  return only !== undefined && nodes.length === 1 ? only : intersectionOf(nodes);
 }

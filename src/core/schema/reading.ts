@@ -2,8 +2,15 @@ import { cached } from '../base/cached.ts';
 import { defined } from '../base/defined.ts';
 import { RegistrationError } from '../base/registration-error.ts';
 import { isObject } from '../base/value-kinds.ts';
-import { keywordNamed, keywordsOf, type LimitedType, ownValueFault } from './keywords.ts';
-import { endlessType, forEachPart, type RefNode, type SchemaNode } from './model.ts';
+import { keywordNamed, type LimitedType, limitsOf, ownValueFault } from './keywords.ts';
+import {
+  endlessType,
+  forEachPart,
+  intersectionOf,
+  type RefNode,
+  type SchemaNode,
+  unionOf,
+} from './model.ts';
 import { unicodeFault } from './pattern-syntax.ts';
 
 /** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
@@ -37,18 +44,6 @@ const ofSeveralTypes = new Set<SchemaNode['kind']>([
   'ref',
 ]);
 
-/** Keywords that rule values out and that no node has, with what to write instead. */
-export const uncheckedKeywords: ReadonlyMap<string, string> = new Map([
-  ['oneOf', 'write a union (anyOf), whose variants a literal member tells apart'],
-  ['if', 'write a union of the cases'],
-  ['dependentSchemas', 'write a union of objects with and without the member'],
-  ['dependencies', 'write dependentRequired, or a union of objects with and without the member'],
-  ['unevaluatedItems', 'write a tuple'],
-  ['unevaluatedProperties', 'write additionalProperties'],
-  ['$dynamicRef', 'write a reference to a named type'],
-  ['$recursiveRef', 'write a reference to a named type'],
-]);
-
 /** Keywords that every reader reads by itself, or that a value's own kind says. */
 const structural = new Set([
   '$id',
@@ -76,9 +71,8 @@ export function nodeOf(given: Given, draft: Draft, refuse: (fault: string) => ne
   const notes: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(given)) {
     if (value === undefined || reads.includes(keyword) || structural.has(keyword)) continue;
-    const instead = uncheckedKeywords.get(keyword);
-    if (instead !== undefined) refuse(`${keyword} is not checked here; ${instead}`);
     const row = keywordNamed(keyword);
+    if (row?.instead !== undefined) refuse(`${keyword} is not checked here; ${row.instead}`);
     if (row?.type === undefined || row.describes === true) notes[keyword] = value;
     else if (row.type === type) {
       const fault = ownValueFault(row, value);
@@ -132,19 +126,14 @@ export function literals(values: readonly unknown[]): SchemaNode {
   );
   const [only] = all;
   if (only === undefined) return { kind: 'never', notes: {} };
-  return all.length === 1 ? only : { kind: 'union', notes: {}, variants: all };
+  return all.length === 1 ? only : unionOf(all);
 }
 
-/** A node that every one of them has to match. */
+/** A node that has to match others too. */
 export function conjunction(node: SchemaNode, others: readonly SchemaNode[]): SchemaNode {
-  if (others.length === 0) return node;
-  const { notes } = node;
-  return {
-    kind: 'intersection',
-    notes,
-    parts: [{ ...node, notes: {} }, ...others],
-    unevaluated: undefined,
-  };
+  return others.length === 0
+    ? node
+    : intersectionOf([{ ...node, notes: {} }, ...others], node.notes);
 }
 
 const scalarKinds = new Set<SchemaNode['kind']>([
@@ -163,12 +152,8 @@ function isScalarKind(node: SchemaNode): boolean {
 function fits(node: SchemaNode, value: unknown): boolean {
   if (node.kind === 'unknown') return true;
   if (!isOfType(value, node.kind)) return false;
-  const type = limitedTypes[node.kind];
-  if (type === undefined) return true;
-  const limits = node as unknown as Readonly<Record<string, never>>;
-  return keywordsOf(type).every(
-    ({ name, check }) =>
-      limits[name] === undefined || check === undefined || check(limits[name])(value),
+  return limitsOf(node, limitedTypes[node.kind]).every(
+    ({ row: { check }, limit }) => check?.(limit as never)(value) !== false,
   );
 }
 

@@ -9,7 +9,7 @@ import {
   TypeRegistry,
 } from '@sinclair/typebox';
 import { registerFormats } from './formats.ts';
-import type { Member, NamePattern, SchemaNode } from './model.ts';
+import { type Member, type NamePattern, type SchemaNode, unionOf } from './model.ts';
 import { expressionOf, unicodeFault } from './pattern-syntax.ts';
 import { escapePointer } from './pointer.ts';
 import {
@@ -223,19 +223,16 @@ class Reader {
         patterns.push({ pattern, names, node });
       }
     }
-    for (const name of required) {
-      if (rest?.kind === 'never' && !patterns.some(({ names }) => names.test(String(name))))
+    for (const undeclared of required) {
+      const name = String(undeclared);
+      const isMatched = patterns.some(({ names }) => names.test(name));
+      if (rest?.kind === 'never' && !isMatched)
         this.refuse(
           at,
           `required names ${JSON.stringify(name)}, which properties does not declare; declare it`,
         );
-      const isPatterned = patterns.some(({ names }) => names.test(String(name)));
-      const node = isPatterned ? undefined : this.rest(additionalProperties, at);
-      members.push({
-        name: String(name),
-        node: node ?? { kind: 'unknown', notes: {} },
-        isRequired: true,
-      });
+      const node = isMatched ? undefined : this.rest(additionalProperties, at);
+      members.push({ name, node: node ?? { kind: 'unknown', notes: {} }, isRequired: true });
     }
     return {
       kind: 'object',
@@ -275,8 +272,7 @@ class Reader {
     const isMore = (keyword: string): boolean =>
       given[keyword] !== undefined && !reads.includes(keyword);
     const parts = isMore('allOf') ? this.list(given.allOf, at, '') : [];
-    if (isMore('anyOf'))
-      parts.push({ kind: 'union', notes: {}, variants: this.list(given.anyOf, at, '') });
+    if (isMore('anyOf')) parts.push(unionOf(this.list(given.anyOf, at, '')));
     if (isMore('not'))
       parts.push({ kind: 'not', notes: {}, node: this.part(given.not, at.inNot()) });
     return parts;

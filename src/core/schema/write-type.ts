@@ -16,6 +16,7 @@ import {
   type SchemaNode,
   someWithin,
   takesMore,
+  typeOfNode,
 } from './model.ts';
 import { maxDepth } from './reading.ts';
 import {
@@ -347,8 +348,6 @@ class TypeWriter {
   #jsonTypeOf(node: SchemaNode): string {
     return cached(this.#jsonTypes, node, () => {
       switch (node.kind) {
-        case 'literal':
-          return Array.isArray(node.value) ? 'array' : typeof node.value;
         case 'union': {
           const [type = '', ...others] = new Set(node.variants.map((one) => this.#jsonTypeOf(one)));
           return others.length === 0 ? type : '';
@@ -357,16 +356,8 @@ class TypeWriter {
           return node.parts.map((one) => this.#jsonTypeOf(one)).find(Boolean) ?? '';
         case 'ref':
           return this.#jsonTypeOf(resolved(node));
-        case 'integer':
-          return 'number';
-        case 'bytes':
-          return 'string';
-        case 'unknown':
-        case 'not':
-        case 'custom':
-          return '';
         default:
-          return node.kind;
+          return typeOfNode(node) ?? '';
       }
     });
   }

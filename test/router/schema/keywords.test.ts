@@ -11,7 +11,6 @@ import { Comparison } from '../../../src/core/schema/compare.ts';
 import { readJsonSchema } from '../../../src/core/schema/json-schema.ts';
 import { keywords } from '../../../src/core/schema/keywords.ts';
 import type { SchemaNode } from '../../../src/core/schema/model.ts';
-import { uncheckedKeywords } from '../../../src/core/schema/reading.ts';
 import { readTypeBox } from '../../../src/core/schema/typebox.ts';
 import { type JsonSchema, writeJson } from '../../../src/core/schema/write-json.ts';
 import { typeText } from '../../../src/core/schema/write-type.ts';
@@ -527,11 +526,9 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
 const silent = ['type', 'contentEncoding', 'contentMediaType', '$defs', 'then', 'else'];
 
 test('every keyword of the table has cases', () => {
-  const tested = [...Object.keys(checked), ...uncheckedKeywords.keys(), ...silent];
-  assert.deepEqual(
-    keywords.flatMap(({ name }) => (tested.includes(name) ? [] : [name])),
-    [],
-  );
+  const tested = [...Object.keys(checked), ...silent];
+  const missing = keywords.filter(({ name, instead }) => !instead && !tested.includes(name));
+  assert.deepEqual(missing, []);
 });
 
 for (const [keyword, cases] of Object.entries(checked)) {

@@ -22,4 +22,4 @@ async function loadState(): Promise<TypeBoxState> {
 
 shareStateOf(await loadState());
 
-export * from '../src/index.ts';
+export * from '../src/import.ts';

@@ -40,7 +40,7 @@ const clientByName: Plugin = {
   name: 'client',
   setup(build) {
     build.onResolve({ filter: /^(?:\.{1,2}\/)+(client\/)?index\.ts$/ }, ({ importer }) =>
-      /src\/(server\/app|client)\/[\w-]+\.ts$/.test(importer)
+      /src\/(caller|client)\/[\w-]+\.ts$/.test(importer)
         ? { path: 'tandem-rpc/client', external: true }
         : undefined,
     );
@@ -48,16 +48,16 @@ const clientByName: Plugin = {
 };
 
 /**
- * Files that are loaded on demand, and that need most of the server's code. They import all of it, so that it lies in a few
- * chunks. esbuild makes a chunk for each set of entries that share some code: fifty for a server, each a file to open.
+ * Files that are loaded on demand, and that need most of the code of a server, or of a worker thread. They import all of it, so
+ * that it lies in a few chunks. esbuild makes a chunk for each set of entries that share some code: fifty for a server, each a
+ * file to open.
  */
-const onDemand = [
+const inServers = [
+  'caller/runs',
   'cli/server',
   'cli/serve-mcp',
   'cli/tools/module-source',
-  'core/modules/modules',
   'core/procedures/document/openrpc',
-  'core/workers/replica/main',
   'extras/console/console',
   'extras/jwt/jwt',
   'extras/mcp/endpoint',
@@ -67,20 +67,20 @@ const onDemand = [
   'extras/nats/transport',
   'extras/openapi/http-api',
 ];
-const withServer: Plugin = {
-  name: 'with-server',
+/** Of these a worker thread loads some, and no server. */
+const inWorkers = ['core/modules/modules', 'core/workers/replica/main', 'in-worker'];
+
+const withAll = (files: readonly string[], all: string): Plugin => ({
+  name: `with ${all}`,
   setup(build) {
     const { absWorkingDir: root = '' } = build.initialOptions;
-    const filter = new RegExp(`/src/(?:${onDemand.join('|')})\\.ts$`);
+    const filter = new RegExp(`/src/(?:${files.join('|')})\\.ts$`);
     build.onLoad({ filter }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\nimport 'tandem:server';\n`,
+      contents: `${readFileSync(path, 'utf8')}\nimport ${JSON.stringify(join(root, all))};\n`,
       loader: 'ts',
     }));
-    build.onResolve({ filter: /^tandem:server$/ }, () => ({
-      path: join(root, 'src/index.ts'),
-    }));
   },
-};
+});
 
 const common = {
   bundle: true,
@@ -122,7 +122,12 @@ export async function bundleInto(root: string, to: string): Promise<void> {
     entryPoints: entries,
     platform: 'node',
     external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
-    plugins: [bundleTypeBox(join(root, 'bundled')), clientByName, withServer],
+    plugins: [
+      bundleTypeBox(join(root, 'bundled')),
+      clientByName,
+      withAll(inServers, 'src/index.ts'),
+      withAll(inWorkers, 'src/declare.ts'),
+    ],
     splitting: true,
     // As deep as src/core/base/package-files.ts, which tells from its own place where the others lie.
     chunkNames: 'src/core/chunks/[name]-[hash]',

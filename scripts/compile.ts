@@ -56,8 +56,11 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
   }
   // The package of this folder: `import 'tandem-rpc'` finds the copy.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-  // Only the bundle has an entry of its own for `require`.
-  const own = manifest.replaceAll('./dist/', './').replaceAll('src/required.js', 'src/index.js');
+  // Only the bundle has files of its own for `import` and `require`.
+  const own = manifest
+    .replaceAll('./dist/', './')
+    .replace('"import": "./src/index.js"', '"import": "./src/import.js"')
+    .replaceAll('src/required.js', 'src/index.js');
   writeFileSync(join(copy, 'package.json'), own);
   return copy;
 }

@@ -1,48 +1,48 @@
 /**
- * Joins the modules that every process and every worker thread of this package loads into one file. Opening a file costs
- * more than reading it: 190 small ones take 150 ms of CPU, and the tests start more than a thousand threads and processes.
+ * Joins the modules that every worker thread of this package loads into one file, and what a process loads beside them into
+ * another. Opening a file costs more than reading it: 190 small ones take 150 ms of CPU, and the tests start more than a
+ * thousand threads and processes.
  *
- *   src/core/dispatch/kernel.js   before: the module        after: export { m9_Kernel as Kernel } from '../base/joined.js'
- *   src/core/base/joined.js       all modules, each one once
+ *   src/core/schema/model.js      before: the module        after: export { m9_kindOf as kindOf } from '../base/joined.js'
+ *   src/core/base/joined.js       all modules of a worker thread, each one once
+ *   src/core/base/joined-more.js  what only processes load, which imports the other
  *
  * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
  * hooks that Node loads into a thread of its own are a file apart.
  */
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 
-/** What the main thread and the worker threads of a server start with. */
-const entries = ['src/index.js', 'src/core/workers/replica/main.js'];
+/** What the worker threads of a server start with, and what the main thread and the tests load. */
+const inWorkers = ['src/declare.js', 'src/in-worker.js', 'src/core/workers/replica/main.js'];
+const inProcesses = ['src/index.js', 'src/caller/runs.js'];
 /** Also read by a thread of Node's own in each process that loads procedures, which needs nothing else. */
 const hooks = 'src/core/modules/import-hooks.js';
 /** As deep as src/core/base/package-files.ts, which tells from its own place where the others lie. */
-const joined = 'src/core/base/joined.js';
+const [joined, joinedMore] = ['src/core/base/joined.js', 'src/core/base/joined-more.js'] as const;
+
+/** The modules of a joined file, and the names that they export. */
+interface Part {
+  readonly file: string;
+  /** By the path of the module in the copy. */
+  readonly exportsOf: ReadonlyMap<string, readonly string[]>;
+}
 
 /**
  * @param copy the folder with the compiled files; changes them
- * @param keepsCode whether V8's compiled code of the joined file is written beside it, instead of its source map
+ * @param keepsCode whether V8's compiled code of the joined files is written beside them, instead of their source maps
  */
 export async function joinModules(copy: string, keepsCode: boolean): Promise<void> {
-  const exportsOf = await findExports(copy);
-  const modules = [...exportsOf.keys()];
-  const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
-  const names = [...exportsOf].flatMap(([path, members]) => members.map((one) => name(path, one)));
-  const lines = (keyword: 'import' | 'export') =>
-    [...exportsOf].map(([path, members]) =>
-      namesLine(keyword, members, (one) => `${one} as ${name(path, one)}`, `./${path}`),
-    );
-  const all = (contents: string[]) => ({
-    ...common(copy),
-    stdin: { contents: contents.join('\n'), resolveDir: copy },
-  });
-  if (keepsCode) {
-    // Given at once: esbuild would write a getter for each name, and call it.
-    const handOver = `$exports({ ${names.join(', ')} });`;
-    await writeWithCode(join(copy, joined), all([...lines('import'), handOver]), names);
-  } else await build({ ...all(lines('export')), outfile: join(copy, joined), sourcemap: true });
+  const inThreads = await findExports(copy, inWorkers);
+  const all = await findExports(copy, inProcesses);
+  const first: Part = { file: joined, exportsOf: inThreads };
+  const more = [...all].filter(([path]) => !inThreads.has(path));
+  const second: Part = { file: joinedMore, exportsOf: new Map(more) };
+  await joinPart(copy, first, undefined, keepsCode);
+  await joinPart(copy, second, first, keepsCode);
   await build({
     ...common(copy),
     entryPoints: [hooks],
@@ -50,14 +50,70 @@ export async function joinModules(copy: string, keepsCode: boolean): Promise<voi
     allowOverwrite: true,
     sourcemap: !keepsCode,
   });
-  for (const [path, members] of exportsOf) {
-    if (path === hooks) continue;
-    const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
-    const text = namesLine('export', members, (one) => `${name(path, one)} as ${one}`, from);
-    writeFileSync(join(copy, path), `${text}\n`);
-    if (!keepsCode) rmSync(join(copy, `${path}.map`), { force: true });
+  for (const part of [first, second]) {
+    for (const [path, members] of part.exportsOf) {
+      if (path === hooks) continue;
+      const from = relativeTo(dirname(join(copy, path)), join(copy, part.file));
+      const text = namesLine(
+        'export',
+        members,
+        (one) => `${nameIn(part, path, one)} as ${one}`,
+        from,
+      );
+      writeFileSync(join(copy, path), `${text}\n`);
+      if (!keepsCode) rmSync(join(copy, `${path}.map`), { force: true });
+    }
   }
 }
+
+/** The name of a module's export in the joined file. */
+function nameIn({ exportsOf }: Part, path: string, member: string): string {
+  return `m${[...exportsOf.keys()].indexOf(path)}_${member}`;
+}
+
+/** @param base the part that this one imports */
+async function joinPart(
+  copy: string,
+  part: Part,
+  base: Part | undefined,
+  keepsCode: boolean,
+): Promise<void> {
+  const modules = [...part.exportsOf];
+  const names = modules.flatMap(([path, members]) => members.map((one) => nameIn(part, path, one)));
+  const lines = (keyword: 'import' | 'export') =>
+    modules.map(([path, members]) =>
+      namesLine(keyword, members, (one) => `${one} as ${nameIn(part, path, one)}`, `./${path}`),
+    );
+  const options = common(copy);
+  const all = (contents: string[]) => ({
+    ...options,
+    plugins: base === undefined ? options.plugins : [...options.plugins, fromBase(copy, base)],
+    stdin: { contents: contents.join('\n'), resolveDir: copy },
+  });
+  if (keepsCode) {
+    // Given at once: esbuild would write a getter for each name, and call it.
+    const handOver = `$exports({ ${names.join(', ')} });`;
+    await writeWithCode(join(copy, part.file), all([...lines('import'), handOver]), names, base);
+  } else {
+    await build({ ...all(lines('export')), outfile: join(copy, part.file), sourcemap: true });
+  }
+}
+
+/** Modules of the other part are taken from its joined file. */
+const fromBase = (copy: string, base: Part): Plugin => ({
+  name: 'from-base',
+  setup(build) {
+    const beside = `./${basename(base.file)}`;
+    build.onResolve({ filter: /^\.\/joined\.js$/ }, () => ({ path: beside, external: true }));
+    build.onLoad({ filter: /\.js$/ }, ({ path }) => {
+      const module = relative(copy, path).split(sep).join('/');
+      const members = base.exportsOf.get(module);
+      if (members === undefined) return undefined;
+      const named = (one: string): string => `${nameIn(base, module, one)} as ${one}`;
+      return { contents: namesLine('export', members, named, beside) };
+    });
+  },
+});
 
 /** TypeBox is joined too, and stays one for those who import it by its name. */
 const typeBoxEntries = [
@@ -97,14 +153,25 @@ const common = (copy: string) =>
   }) satisfies BuildOptions;
 
 /** @returns the exported names of each module that the entries import before they run, by its path in the copy */
-async function findExports(copy: string): Promise<ReadonlyMap<string, readonly string[]>> {
+async function findExports(
+  copy: string,
+  entries: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
   // esbuild wants a folder although it writes nothing there.
   const unused = { outdir: join(copy, 'unused'), metafile: true, write: false } as const;
-  const { metafile } = await build({ ...common(copy), ...unused, entryPoints: entries });
+  const { metafile } = await build({ ...common(copy), ...unused, entryPoints: [...entries] });
   const modules = Object.keys(metafile.inputs).sort();
   const options = { absWorkingDir: copy, outbase: copy, entryPoints: modules };
   const { outputs } = (await build({ ...options, ...unused })).metafile;
-  return new Map(modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []]));
+  const found = new Map(
+    modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []]),
+  );
+  for (const [path, own] of found) {
+    const stars = readFileSync(join(copy, path), 'utf8').matchAll(/^export \* from '(.+)';$/gm);
+    const others = Array.from(stars, ([, from = '']) => found.get(join(dirname(path), from)) ?? []);
+    found.set(path, [...own, ...others.flat()]);
+  }
+  return found;
 }
 
 /** Names that a script uses instead of what only a module has. No name of this repository begins with a dollar. */
@@ -126,15 +193,22 @@ async function writeWithCode(
   file: string,
   options: BuildOptions,
   names: readonly string[],
+  base: Part | undefined,
 ): Promise<void> {
   const [script, code] = [file.replace(/js$/, 'txt'), file.replace(/js$/, 'code')];
   const { outputFiles } = await build({ ...options, format: 'cjs', define: given, write: false });
   const body = outputFiles?.[0]?.text.replaceAll(/\bimport\(/g, '$$import(');
   writeFileSync(script, `(function (${parameters}) { ${body}\n})`);
   writeFileSync(code, '');
+  const beside = base && JSON.stringify(`./${basename(base.file)}`);
+  const [importBase, require] =
+    beside === undefined
+      ? ['', 'own']
+      : [`import * as base from ${beside};`, `(name) => (name === ${beside} ? base : own(name))`];
   writeFileSync(
     file,
-    `import { readFileSync } from 'node:fs';
+    `${importBase}
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Script } from 'node:vm';
 export const script = new Script(readFileSync(${JSON.stringify(script)}, 'latin1'), {
@@ -143,8 +217,9 @@ export const script = new Script(readFileSync(${JSON.stringify(script)}, 'latin1
 });
 const load = script.runInThisContext();
 const { url, resolve } = import.meta;
+const own = createRequire(url);
 let exported;
-load(createRequire(url), (all) => { exported = all; }, (specifier) => import(specifier), url, resolve);
+load(${require}, (all) => { exported = all; }, (specifier) => import(specifier), url, resolve);
 export const { ${names.join(', ')} } = exported;
 `,
   );

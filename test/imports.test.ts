@@ -39,9 +39,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'extras/nats': ['core'],
   'extras/openapi': ['core', 'server/http'],
   // What few services use is imported on demand: see "are loaded when used".
-  'server/app': ['core', 'client', 'server/http', 'extras'],
-  // What people import: names from everywhere.
-  'index.ts': ['core', 'server'],
+  'server/app': ['core', 'server/http', 'extras'],
+  caller: ['core', 'client'],
+  // What people import: names from everywhere; those that procedure modules use stand in declare.ts.
+  'declare.ts': ['core', 'caller'],
+  'index.ts': ['core', 'server', 'declare.ts'],
+  'in-worker.ts': ['core/base', 'core/procedures'],
+  'import.ts': ['core/base', 'declare.ts', 'in-worker.ts', 'index.ts'],
   cli: ['core', 'client', 'server', 'extras'],
   workers: ['core/base', 'core/workers'],
 };
@@ -75,13 +79,37 @@ function importsOf(file: string): Import[] {
   });
 }
 
-/** Own files that are loaded with a file. Types are not. */
-function staticImportsOf(file: string): string[] {
+/** What is loaded with a file. Types are not. */
+function staticTargetsOf(file: string): string[] {
   const found = withoutComments(file).matchAll(
-    /^(?:import|export) (?!type )(?:[^;'"]*? from )?['"](\.[^'"\n]+)['"]/gm,
+    /^(?:import|export) (?!type )(?:[^;'"]*? from )?['"]([^'"\n]+)['"]/gm,
   );
-  return Array.from(found, ([, target = '']) => relative(root, join(root, dirname(file), target)));
+  return Array.from(found, ([, target = '']) => target);
 }
+
+function staticPackagesOf(file: string): string[] {
+  return staticTargetsOf(file).filter((target) => !target.startsWith('.'));
+}
+
+/** The own files that are loaded with these, those themselves among them. */
+function loadedWith(...entries: readonly string[]): string[] {
+  const loaded = new Set(entries);
+  // The set grows while it is read.
+  for (const file of loaded) {
+    for (const target of staticTargetsOf(file)) {
+      if (target.startsWith('.')) loaded.add(relative(root, join(root, dirname(file), target)));
+    }
+  }
+  return [...loaded];
+}
+
+/** What a worker thread begins with, and what `import 'tandem-rpc'` loads in it. */
+const inWorkers = [
+  'workers/replica.ts',
+  'src/core/workers/replica/main.ts',
+  'src/declare.ts',
+  'src/in-worker.ts',
+];
 
 const files = ['src', 'workers'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -134,24 +162,39 @@ describe('imports', () => {
   });
 
   test('of extras are loaded when used: nothing that starts a server imports one statically', () => {
-    const loaded = new Set<string>();
-    const load = (file: string): void => {
-      if (loaded.has(file)) return;
-      loaded.add(file);
-      for (const target of staticImportsOf(file)) load(target);
-    };
-    for (const file of [
+    const loaded = loadedWith(
       'src/index.ts',
       'src/cli/main.ts',
       'src/cli/serve.ts',
       'workers/replica.ts',
-    ])
-      load(file);
-    assert.ok(loaded.size > 100, `${loaded.size} files`);
+    );
+    assert.ok(loaded.length > 100, `${loaded.length} files`);
     assert.deepEqual(
-      [...loaded].filter((file) => file.startsWith('src/extras/')),
+      loaded.filter((file) => file.startsWith('src/extras/')),
       [],
     );
+  });
+
+  test('of a worker thread bring no server, service, option, log or command, and no package but TypeBox', () => {
+    const loaded = loadedWith(...inWorkers);
+    assert.ok(loaded.length > 50, `${loaded.length} files`);
+    const folders = new Set(loaded.map(folderOf));
+    for (const entry of inWorkers) folders.delete(folderOf(entry));
+    assert.deepEqual([...folders].sort(), [
+      'caller',
+      'client',
+      'core/base',
+      'core/dispatch',
+      'core/modules',
+      'core/procedures',
+      'core/protocol',
+      'core/schema',
+    ]);
+    const packages = loaded.flatMap(staticPackagesOf).filter((name) => !name.startsWith('node:'));
+    assert.deepEqual([...new Set(packages)].sort(), [
+      '@sinclair/typebox',
+      '@sinclair/typebox/system',
+    ]);
   });
 
   test('never go between two ways of doing one thing', () => {

@@ -9,9 +9,9 @@ export const packageIsModule: boolean = typeof __filename === 'undefined';
 
 const mark = /([?&])gen=(\d+)(&|$)/;
 
-const entry = ownFile('src/index.ts').href;
+const entry = ownFile(isBundled ? 'src/index.ts' : 'src/import.ts').href;
 /** The same for `require`. */
-export const requiredEntry: string = isBundled ? ownFile('src/required.ts').href : entry;
+export const requiredEntry: string = ownFile(isBundled ? 'src/required.ts' : 'src/index.ts').href;
 export const packageEntry: string = packageIsModule ? entry : requiredEntry;
 
 /** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */

@@ -254,7 +254,9 @@ async function record(base: string, times: number): Promise<void> {
       options: Object.keys(table).length,
       sizes,
     });
-    writeFileSync(recordFile, `${JSON.stringify({ commit, recorded: entries }, undefined, 2)}\n`);
+    // A line for each recording.
+    const lines = entries.map((entry) => JSON.stringify(entry)).join(',\n');
+    writeFileSync(recordFile, `{"commit":"${commit}","recorded":[\n${lines}\n]}\n`);
     console.log(JSON.stringify(entries.at(-1)));
   }
 }

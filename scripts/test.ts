@@ -65,7 +65,6 @@ const alone = new Set([
   'test/protocol/protocol.test.ts',
   'test/router/schema/patterns.test.ts',
   'test/service/blocked.test.ts',
-  'test/service/fairness.test.ts',
   'test/service/lifecycle.test.ts',
   'test/service/startup.test.ts',
   'test/service/tracing.test.ts',

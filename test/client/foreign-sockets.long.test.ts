@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { before, describe, test } from 'node:test';
-import { Client as OpenRpcClient, RequestManager, WebSocketTransport } from '@open-rpc/client-js';
 import { WebSocketProvider } from 'ethers';
-import jayson from 'jayson/promise/index.js';
-import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import { Client as RpcWebSocketsClient } from 'rpc-websockets';
 import { createPublicClient, webSocket } from 'viem';
 import { WebSocketProvider as Web3Provider } from 'web3-providers-ws';
-import WebSocket from 'ws';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { startApp, suiteLifetime } from '../harness.ts';
 import { servers } from '../servers.ts';
@@ -208,60 +204,6 @@ for (const transport of servers) {
       );
       assert.deepEqual(await ended, [{ subscription, result: 'done' }]);
       client.close();
-    });
-
-    test('@open-rpc/client-js, WebSocketTransport: calls, batches, notifications', async () => {
-      const transports = [new WebSocketTransport(url)];
-      const client = new OpenRpcClient(new RequestManager(transports));
-      assert.equal(await client.request({ method: 'math.add', params: [1, 2] }), 3);
-      const failed = client.request({ method: 'math.fail', params: [] });
-      await assert.rejects(failed, notFound);
-      client.startBatch();
-      const calls = [1, 2, 3].map((n) => client.request({ method: 'math.add', params: [n, n] }));
-      client.stopBatch();
-      assert.deepEqual(await Promise.all(calls), [2, 4, 6]);
-      const notified = gather<{ method: string; params: { result: number } }>(3, (take) =>
-        client.onNotification(take as never),
-      );
-      await client.request({ method: 'ticks', params: [2] });
-      assert.deepEqual(
-        (await notified).map(({ method, params }) => [method, params.result]),
-        [
-          ['ticks', 1],
-          ['ticks', 2],
-          ['rpc.end', 'done'],
-        ],
-      );
-      client.close();
-    });
-
-    test('jayson, websocket: calls, errors, batches', async () => {
-      const ws = new WebSocket(url);
-      await once(ws, 'open');
-      const client = jayson.Client.websocket({ ws: ws as never });
-      assert.equal((await client.request('math.add', [1, 2])).result, 3);
-      assert.deepEqual((await client.request('math.fail', [])).error, notFound);
-      const replies = await client.request([
-        client.request('math.add', [1, 2], undefined, false),
-        client.request('math.add', [3, 4], undefined, false),
-      ]);
-      assert.deepEqual(
-        replies.map(({ result }: { readonly result: number }) => result),
-        [3, 7],
-      );
-      ws.close();
-    });
-
-    test('json-rpc-2.0: calls and errors over a socket of its own', async () => {
-      const ws = new WebSocket(url);
-      await once(ws, 'open');
-      const client = new JSONRPCClient((request) => ws.send(JSON.stringify(request)));
-      ws.on('message', (data) =>
-        client.receive(JSON.parse((data as Buffer).toString()) as JSONRPCResponse),
-      );
-      assert.equal(await client.request('math.add', { a: 1, b: 2 }), 3);
-      await assert.rejects(Promise.resolve(client.request('math.fail', [])), notFound);
-      ws.close();
     });
   });
 }

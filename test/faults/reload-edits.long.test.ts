@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { TestService } from '../harness.ts';
@@ -252,4 +252,41 @@ test('a link that leads to another release is a change', async (t) => {
   lead(2);
   assert.equal(await dispatcher.reload(), true);
   assert.deepEqual(await version(), { jsonrpc: '2.0', id: 0, result: 2 });
+});
+
+test('maxConcurrency: the old and the new code of a reload share the bound', async (t) => {
+  const code = `
+const journal = here('journal').pathname;
+router.rpc({ name: 'bounded', placement: 'worker', maxConcurrency: 1 }, async ({ text }) => {
+  writeFileSync(journal, text + ' begins, ', { flag: 'a' });
+  while (!existsSync(here('go'))) await new Promise((resolve) => setTimeout(resolve, 1));
+  writeFileSync(journal, text + ' ends, ', { flag: 'a' });
+  return version;
+});`;
+  const served = new EditedModule(t, {}, code);
+  const { dispatcher, folder } = served;
+  const journal = (): string => readFileSync(served.file('journal'), 'utf8');
+  const call = (text: string) =>
+    dispatcher.dispatch({ id: 1, method: 'bounded', params: { text } });
+  await dispatcher.ready();
+  const old = call('old');
+  await until(() => existsSync(served.file('journal')));
+  const waits = call('waits in the old');
+  served.edit(2, code);
+  assert.ok(await dispatcher.reload());
+  const fresh = call('new');
+  assert.deepEqual(await dispatcher.dispatch({ id: 1, method: 'worker' }), {
+    jsonrpc: '2.0',
+    id: 1,
+    result: 2,
+  });
+  assert.equal(journal(), 'old begins, ');
+  folder.write('go', '');
+  const replies = (await Promise.all([old, waits, fresh])) as { result?: number }[];
+  assert.deepEqual(
+    replies.map(({ result }) => result),
+    [1, 1, 2],
+  );
+  const names = ['old', 'waits in the old', 'new'];
+  assert.equal(journal(), names.map((name) => `${name} begins, ${name} ends, `).join(''));
 });

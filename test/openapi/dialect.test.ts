@@ -1,37 +1,13 @@
-/** How each shape is spelled in the OpenAPI document, and that the whole is what validators and linters take. */
+/** How each shape is spelled in the OpenAPI document. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { describedProcedure } from '../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
-import type { Procedure } from '../../src/core/procedures/types.ts';
 import type { JsonSchema } from '../../src/core/schema/write-json.ts';
-import {
-  type DocumentFacts,
-  type OpenApiDocument,
-  openApiOf,
-} from '../../src/extras/openapi/document.ts';
-import { Operations } from '../../src/extras/openapi/operation.ts';
+import type { OpenApiDocument } from '../../src/extras/openapi/document.ts';
 import { Router, Type } from '../../src/index.ts';
 import hard, { hardShapes } from '../fixtures/openapi/hard-shapes.ts';
-import { lintFindings, openApiFaults } from './validator.ts';
-
-const facts: DocumentFacts = {
-  httpPath: '/api',
-  title: 'hard',
-  httpAuth: 'bearer',
-  publicUrl: '',
-  asksWho: false,
-};
-
-/** As it is sent: what JSON drops is not part of it. */
-function documentOf(
-  table: ReadonlyMap<string, Procedure>,
-  given: Partial<DocumentFacts> = {},
-): OpenApiDocument {
-  const all = { ...facts, ...given };
-  const operations = new Operations(table, [], all.asksWho);
-  return JSON.parse(JSON.stringify(openApiOf(operations, all))) as OpenApiDocument;
-}
+import { documentOf } from './hard-document.ts';
 
 /** The schema of a procedure's result. */
 function resultOf({ paths }: OpenApiDocument, name = 'p'): JsonSchema {
@@ -51,34 +27,7 @@ function documentOfResults(results: Readonly<Record<string, JsonSchema>>): OpenA
 
 const $ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-describe('the validators', () => {
-  test('refuse what is no OpenAPI document', async () => {
-    const router = new Router();
-    router.rpc({ name: 'p' }, () => 1);
-    const document = documentOf(tableOf(router));
-    assert.deepEqual(await openApiFaults(document), []);
-    assert.deepEqual(await lintFindings(document), []);
-    const wrong = { ...document, paths: { '/a': { get: { responses: { 200: {} } } } } };
-    assert.notDeepEqual(await openApiFaults(wrong), []);
-    assert.notDeepEqual(await lintFindings(wrong), []);
-    const schema = { type: 'text' };
-    const badSchema = { ...document, components: { schemas: { A: schema } } };
-    assert.notDeepEqual(await openApiFaults(badSchema), []);
-  });
-});
-
 describe('the OpenAPI document of hard shapes', () => {
-  test('is valid by the official schema and has no finding of redocly', async () => {
-    for (const given of [
-      {},
-      { asksWho: true, httpAuth: 'header:X-Api-Key', publicUrl: 'https://example.org/v1' },
-    ]) {
-      const document = documentOf(tableOf(hard), given);
-      assert.deepEqual(await openApiFaults(document), []);
-      assert.deepEqual(await lintFindings(document), []);
-    }
-  });
-
   for (const { name, schema, spelled: expected } of hardShapes) {
     test(`spells ${name}`, () => {
       const router = new Router();

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { Scroll } from '../parts/data-table.tsx';
 import { bytesText, msText, roundMsText, timeText } from '../parts/figures-text.ts';
+import { Table } from '../parts/table.tsx';
 import { scheme } from '../state/scheme.ts';
 import type { Sample } from './samples.ts';
 
@@ -75,33 +75,18 @@ export function Chart({ title, lines, samples }: ChartProps) {
         <summary>
           As a table<span class="unseen">: {title}</span>
         </summary>
-        <Scroll label={`${title}, the last ten seconds`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">time</th>
-                {lines.map(({ label }) => (
-                  <th key={label} scope="col">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {samples
-                .slice(-10)
-                .toReversed()
-                .map((sample) => (
-                  <tr key={sample.at}>
-                    <th scope="row">{timeText(new Date(sample.at))}</th>
-                    {lines.map(({ label, of, text }) => (
-                      <td key={label}>{shown(of(sample), text)}</td>
-                    ))}
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table
+          label={`${title}, the last ten seconds`}
+          rows={samples.slice(-10).toReversed()}
+          keyOf={({ at }) => at}
+          columns={[
+            { head: 'time', name: ({ at }) => timeText(new Date(at)) },
+            ...lines.map(({ label, of, text }) => ({
+              head: label,
+              cell: (sample: Sample) => shown(of(sample), text),
+            })),
+          ]}
+        />
       </details>
     </figure>
   );

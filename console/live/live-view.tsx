@@ -3,17 +3,13 @@ import { facts } from '../facts.ts';
 import { bytesText, msText, numberText } from '../parts/figures-text.ts';
 import { headers } from '../state/headers.ts';
 import { Refused } from '../views/refused.tsx';
-import { CallerTable } from './caller-table.tsx';
 import { Chart, type Line } from './chart.tsx';
 import { EventList } from './event-list.tsx';
 import { type Figures, sumCounter, sumGauge } from './figures.ts';
-import { MemberTable } from './member-table.tsx';
 import { live, poll } from './poll.ts';
-import { ProcedureTable } from './procedure-table.tsx';
-import { ProcessTable } from './process-table.tsx';
 import { ProfilePanel } from './profile-panel.tsx';
 import type { Sample } from './samples.ts';
-import { WorkerTable } from './worker-table.tsx';
+import { CallerTable, MemberTable, ProcedureTable, ProcessTable, WorkerTable } from './tables.tsx';
 
 const charts: readonly { readonly title: string; readonly lines: readonly Line[] }[] = [
   {

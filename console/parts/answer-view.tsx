@@ -6,6 +6,7 @@ import { DataTable } from './data-table.tsx';
 import { bytesText, msText } from './figures-text.ts';
 import { JsonView } from './json-view.tsx';
 import { StreamView } from './stream-view.tsx';
+import { Pairs } from './table.tsx';
 
 /** What a request came to. */
 export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
@@ -123,18 +124,7 @@ function Headers({ answer }: { readonly answer: Answer }) {
   return (
     <details>
       <summary>Headers ({answer.headers.length})</summary>
-      <table class="pairs">
-        <tbody>
-          {answer.headers.map(([name, value]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>
-                <code>{value}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Pairs pairs={answer.headers} />
     </details>
   );
 }

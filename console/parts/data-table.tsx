@@ -1,5 +1,6 @@
 import { compactJson, itemsOf, membersOf } from '../json/raw.ts';
 import { JsonView } from './json-view.tsx';
+import { Pairs, Table } from './table.tsx';
 
 /** A value in a cell: a string as itself, anything else as JSON. */
 function cell(text: string | undefined): string {
@@ -17,65 +18,22 @@ export function DataTable({ data, label }: { readonly data: string; readonly lab
   if (rows.length > 0 && rows.every((row) => row !== undefined)) {
     const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
     return (
-      <Scroll label={label}>
-        <table>
-          <thead>
-            <tr>
-              {columns.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, index) => (
-              <tr key={index}>
-                {columns.map((name) => (
-                  <td key={name}>
-                    <code>{cell(row.get(name))}</code>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label={label}
+        rows={rows}
+        keyOf={(_, index) => index}
+        columns={columns.map((head) => ({
+          head,
+          cell: (row: ReadonlyMap<string, string>) => <code>{cell(row.get(head))}</code>,
+        }))}
+      />
     );
   }
   const pairs = membersOf(data);
-  if (pairs !== undefined && pairs.size > 0) {
-    return (
-      <Scroll label={label}>
-        <table class="pairs">
-          <tbody>
-            {Array.from(pairs, ([name, value]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>
-                  <code>{cell(value)}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    );
-  }
-  return <JsonView text={data} label={label} />;
-}
-
-/** What may be wider than the page, and is then moved by keyboard too. */
-export function Scroll({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: preact.ComponentChildren;
-}) {
+  if (pairs === undefined || pairs.size === 0) return <JsonView text={data} label={label} />;
   return (
     <div class="scroll" role="group" aria-label={label} tabIndex={0}>
-      {children}
+      <Pairs pairs={Array.from(pairs, ([name, value]) => [name, cell(value)] as const)} />
     </div>
   );
 }

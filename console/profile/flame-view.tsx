@@ -6,8 +6,7 @@ import {
   type ProfileRow,
   type ThreadProfile,
 } from '../../src/extras/insight/analysis.ts';
-import { Scroll } from '../parts/data-table.tsx';
-import { NumberHeads } from '../parts/number-heads.tsx';
+import { Table } from '../parts/table.tsx';
 import { scheme } from '../state/scheme.ts';
 import {
   type Box,
@@ -184,27 +183,22 @@ function FunctionTable({ rows }: { readonly rows: readonly ProfileRow[] }) {
   return (
     <>
       <h3>Functions</h3>
-      <Scroll label="Functions by samples">
-        <table class="figures">
-          <thead>
-            <tr>
-              <th scope="col">name</th>
-              <th scope="col">place</th>
-              <NumberHeads names={['self', 'share']} />
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ name, place, self }) => (
-              <tr key={`${name} ${place}`}>
-                <th scope="row">{name}</th>
-                <td>{place}</td>
-                <td class="number">{self.toLocaleString('en')}</td>
-                <td class="number">{((self / Math.max(all, 1)) * 100).toFixed(1)}%</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label="Functions by samples"
+        class="figures"
+        rows={shown}
+        keyOf={({ name, place }) => `${name} ${place}`}
+        columns={[
+          { head: 'name', name: ({ name }) => name },
+          { head: 'place', cell: ({ place }) => place },
+          { head: 'self', number: ({ self }) => self },
+          {
+            head: 'share',
+            number: ({ self }) => self,
+            text: (self) => `${((self / Math.max(all, 1)) * 100).toFixed(1)}%`,
+          },
+        ]}
+      />
     </>
   );
 }

@@ -68,6 +68,21 @@ describe('DeadlineSweep', () => {
     );
   });
 
+  test('of thousands that come at once no turn answers more than 500, and all end within 50 ms', () => {
+    const sweep = new DeadlineSweep(Date.now);
+    const entries = Array.from({ length: 2200 }, () => new Entry(start + 10));
+    for (const entry of entries) sweep.add(entry);
+    const perTurn: number[] = [];
+    for (let ms = 0; ms < 60; ms++) {
+      const before = entries.filter(({ events }) => events.length > 0).length;
+      mock.timers.tick(1);
+      const after = entries.filter(({ events }) => events.length > 0).length;
+      if (after > before) perTurn.push(after - before);
+    }
+    assert.deepEqual(perTurn, [500, 500, 500, 500, 200]);
+    for (const { events } of entries) assert.deepEqual(events, ['expired']);
+  });
+
   test('one whose time was over when it was added', () => {
     const sweep = new DeadlineSweep(Date.now);
     const entry = new Entry(start - 1000);

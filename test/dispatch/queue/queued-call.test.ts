@@ -255,3 +255,27 @@ test('whatever comes in between: one answer and one report a call, no call begin
   });
   await fc.assert(property, { seed, numRuns: cases(200) });
 });
+
+test('of thousands of calls that have waited too long one look answers 500: others get a turn', async () => {
+  let reports = 0;
+  const observer: CallObserver = {
+    timing: 'none',
+    onCall: () => reports++,
+    onRefused: () => assert.fail('nothing is refused before it is a call'),
+  };
+  const executor = new Simulated(observer);
+  const procedure = tableOf(router).get('plain') as Procedure;
+  const replies = Array.from({ length: 1200 }, (_, n) => {
+    const scope = new RequestScope();
+    scope.callerKey = `caller ${n % 50}`;
+    const params = { params: undefined, source: undefined, start: -1, end: -1 };
+    return replyOf(executor, { procedure, id: `${n}`, ...params, scope });
+  });
+  const left = [1, 2, 3, 4].map(() => {
+    executor.expire();
+    return executor.left;
+  });
+  assert.deepEqual(left, [700, 200, 0, 0]);
+  await Promise.all(replies);
+  assert.equal(reports, 1200);
+});

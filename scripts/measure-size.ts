@@ -35,7 +35,7 @@ const total = (files: readonly string[], measure: (file: string) => number): num
 const sources = tracked.filter((file) => /^src\/.*\.ts$/.test(file));
 const tests = tracked.filter((file) => /^test\/.*\.test\.ts$/.test(file));
 const pages = tracked.filter((file) => /^(README\.md|docs\/.*\.md)$/.test(file));
-const isGenerated = (file: string): boolean => file.startsWith('docs/reference/');
+const isGenerated = (file: string): boolean => file.startsWith('docs/reference/api/');
 /** Words of a page without what scripts write into it, between `<!-- NAME:start -->` and `<!-- NAME:end -->`. */
 function wordsOf(file: string): number {
   const text = textOf(file).replace(/<!-- ([\w-]+):start -->[\s\S]*?<!-- \1:end -->/g, '');

@@ -1,4 +1,4 @@
-/** Plays the pages of docs/guide and docs/recipes, docs/coming-from.md and docs/mcp.md, with the packed package: every file is written, every command is run. */
+/** Plays the pages of docs/guide and docs/recipes, docs/compare.md and docs/mcp.md, with the packed package: every file is written, every command is run. */
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -28,7 +28,7 @@ function missingProgram(page: string): string | undefined {
 }
 
 /** The types of the folders of all pages are checked together: each page has its own. */
-const pages = [...here, 'docs/coming-from.md', 'docs/mcp.md'];
+const pages = [...here, 'docs/compare.md', 'docs/mcp.md'];
 
 describe('the guide, played with the packed package', () => {
   let project: Project;

@@ -33,12 +33,28 @@ test('files and folders that the pages name are there', () => {
 /** A test's file and, behind a comma each, titles in it, or parts of them. */
 const named = /`(test\/[\w./-]+\.ts)`((?:, "[^"]+")*)/g;
 
-/** The rows of a page's tables of threats or faults: what happens, what holds then, and the tests that show it. */
-function threatsOf(page: string): string[] {
+/** The first cells of a page's tables of threats or faults. */
+function promisesOf(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8');
-  const tables = text.matchAll(/^\| (?:threat|fault) \|.*\| test \|\n\| ?---.*\n((?:\|.*\n)+)/gm);
-  return Array.from(tables).flatMap(([, rows = '']) => rows.trimEnd().split('\n'));
+  const tables = text.matchAll(/^\| (?:threat|fault) \| [^|]+ \|\n\| ?---.*\n((?:\|.*\n)+)/gm);
+  return Array.from(tables).flatMap(([, rows = '']) =>
+    Array.from(rows.matchAll(/^\| (.*?) \| /gm), ([, first = '']) => first),
+  );
 }
+
+/** The tests of each promise, by its first cell. */
+function proofsOf(page: string): Map<string, string> {
+  const [, rows = ''] = proofs.split(`## ${page}\n`);
+  const own = rows.split('\n## ')[0] ?? '';
+  return new Map(
+    Array.from(own.matchAll(/^\| (.*?) \| (.*`test\/.*) \|$/gm), ([, first = '', tests = '']) => [
+      first,
+      tests,
+    ]),
+  );
+}
+
+const proofs = readFileSync(join(root, 'test/docs/proofs.md'), 'utf8');
 
 /** Titles that a text names behind their file, and that do not stand in it. */
 function missingTitles(text: string): string[] {
@@ -53,17 +69,16 @@ for (const [page, count] of [
   ['docs/security.md', 25],
   ['docs/reliability.md', 40],
 ] as const) {
-  test(`${page} names a test for each threat or fault, and its titles stand in that file`, () => {
-    const rows = threatsOf(page);
-    assert.ok(rows.length > count, `${rows.length} rows`);
-    assert.deepEqual(
-      rows.filter((row) => row.match(named) === null),
-      [],
-    );
-    // Other tables name tests, too.
-    assert.deepEqual(missingTitles(readFileSync(join(root, page), 'utf8')), []);
+  test(`test/docs/proofs.md has tests for each threat or fault of ${page}, and for no other`, () => {
+    const promises = promisesOf(page);
+    assert.ok(promises.length > count, `${promises.length} rows`);
+    assert.deepEqual([...proofsOf(page).keys()], promises);
   });
 }
+
+test('the tests that test/docs/proofs.md names are there', () => {
+  assert.deepEqual(missingTitles(proofs), []);
+});
 
 test('CONTRIBUTING.md lists the scripts of package.json, which are few', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

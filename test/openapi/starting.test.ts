@@ -1,4 +1,4 @@
-/** docs/http-api.md: what is asked of a service that starts, has ended, or must not start. */
+/** docs/reference/http-api.md: what is asked of a service that starts, has ended, or must not start. */
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

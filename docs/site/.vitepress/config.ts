@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { posix, relative } from 'node:path';
 import { defineConfig } from 'vitepress';
 import llms from 'vitepress-plugin-llms';
 import { anchorOf } from '../../../scripts/anchor.ts';
@@ -21,30 +21,45 @@ const group = (text: string, pages: readonly string[], collapsed = true) => ({
 
 /** The pages that the list of a folder's README names, in its order. */
 function listed(folder: string): string[] {
-  const links = read(`${folder}/README.md`).matchAll(/^(?:-|\d+\.) \[.*?\]\((\w[\w-]*\.md)\)/gm);
-  return Array.from(links, ([, name]) => `${folder}/${name}`);
+  const links = read(`${folder}/README.md`).matchAll(
+    /^(?:-|\d+\.) \[.*?\]\(((?:\.\.\/)?\w[\w-]*\.md)\)/gm,
+  );
+  return Array.from(links, ([, name]) => posix.join(folder, name ?? ''));
 }
 
+const docs = (...names: readonly string[]) => names.map((name) => `docs/${name}.md`);
+
+/** In the order of use, as the chapters of the guide are. */
+const inDepth = docs(
+  'procedures',
+  'where-code-runs',
+  'client',
+  'streams',
+  'mounting',
+  'codegen',
+  'deployment',
+  'cluster',
+  'mcp',
+  'operations',
+  'console',
+);
 const reference = [
-  'docs/reference/options.md',
-  'docs/reference/api/README.md',
-  'docs/protocol.md',
-  'docs/support.md',
+  ...docs(
+    'reference/options',
+    'reference/metrics',
+    'reference/log',
+    'reference/http-api',
+    'reference/documents',
+    'reference/api/README',
+  ),
+  ...docs('protocol', 'support'),
   'CHANGELOG.md',
 ];
-const internals = [
-  'docs/architecture.md',
-  'docs/reliability.md',
-  'docs/security.md',
-  'docs/benchmark.md',
-  'docs/testing.md',
+const forContributors = [
+  ...docs('architecture', 'testing', 'benchmark', 'reliability', 'security'),
   'CONTRIBUTING.md',
   'SECURITY.md',
 ];
-const inDepth = readdirSync(`${root}docs`)
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`)
-  .filter((path) => !reference.includes(path) && !internals.includes(path));
 
 const { description } = JSON.parse(read('package.json')) as { description: string };
 
@@ -100,14 +115,16 @@ export default defineConfig({
       { text: 'Guide', link: '/guide/' },
       { text: 'Recipes', link: '/recipes/' },
       { text: 'Reference', link: '/reference/' },
+      { text: 'Troubleshooting', link: '/troubleshooting' },
       { text: 'Changelog', link: '/changelog' },
     ],
     sidebar: [
-      group('Guide', listed('docs/guide'), false),
-      group('Recipes', listed('docs/recipes')),
-      group('In depth', [...inDepth, 'examples/README.md']),
+      group('Guide', ['docs/guide/README.md', ...listed('docs/guide')], false),
+      group('When it fails, and whether to use it', docs('troubleshooting', 'compare'), false),
+      group('Recipes', [...listed('docs/recipes'), 'examples/README.md']),
+      group('In depth', inDepth),
       group('Reference', reference),
-      group('How it works', internals),
+      group('For contributors', forContributors),
     ],
     search: { provider: 'local' },
     outline: [2, 3],

@@ -20,7 +20,7 @@ import { takesUws } from '../server/http/listen.ts';
 import { loadUws } from '../server/http/uws/load.ts';
 import type { AdminSocket } from '../server/process/admin-socket.ts';
 import type { ReadyReport, ReloadOutcome, StartOrder } from '../server/process/channel.ts';
-import type { ServerActions, SupervisorLink } from '../server/process/child.ts';
+import type { SupervisorLink } from '../server/process/child.ts';
 import { Guard } from '../server/process/guard.ts';
 import {
   carryOut,
@@ -102,8 +102,10 @@ export async function serveAsOrdered(order: StartOrder, link: SupervisorLink): P
   const log = createLog({ level, base, maxBytesPerSecond: maxLogBytesPerSecond / of });
   log.open();
   const server = new Server(order, log, guard, link);
-  const tellFigures = (): void =>
-    link.figures({ zombies: server.zombies(), rssBytes: residentMemory() });
+  const tellFigures = (): void => {
+    const figures = { zombies: server.zombies(), rssBytes: residentMemory() };
+    void link.tell({ type: 'figures', figures });
+  };
   let isStopping = false;
   const stop = async (): Promise<void> => {
     if (isStopping) return;
@@ -115,7 +117,7 @@ export async function serveAsOrdered(order: StartOrder, link: SupervisorLink): P
       await link.failed(failureOf(error));
       process.exit(1);
     }
-    await link.drained(await server.collect());
+    await link.tell({ type: 'drained', snapshot: await server.collect() });
     // A thread in native code would keep the process from ending, and nobody may be left to end it. So the process
     // kills itself, after its listeners for `exit` have run.
     if (!process.connected || server.zombies() > 0) {
@@ -130,12 +132,24 @@ export async function serveAsOrdered(order: StartOrder, link: SupervisorLink): P
   link.onLost(() => void stop());
   const report = await server.start();
   if (report === undefined) return;
-  link.ready(report, server);
+  link.onMessage = (message, left) => {
+    switch (message.type) {
+      case 'reload':
+        return server.reload();
+      case 'expect-reload':
+        return server.dispatcher.expectReload(message.isComing);
+      case 'order':
+        return server.order(message.order, left);
+      case 'collect':
+        return server.collect();
+    }
+  };
+  void link.tell({ type: 'ready', report });
   setInterval(tellFigures, figuresMs).unref();
 }
 
 /** A service in this process, with a supervisor or without. */
-class Server implements ServerActions, Operated {
+class Server implements Operated {
   readonly #order: StartOrder;
   readonly #log: OwnLog;
   readonly #link: SupervisorLink | undefined;
@@ -194,10 +208,6 @@ class Server implements ServerActions, Operated {
     }
   }
 
-  expectReload(isComing: boolean): void {
-    this.dispatcher.expectReload(isComing);
-  }
-
   async collect(): Promise<MetricsSnapshot | undefined> {
     return this.#isSameVersion ? this.#app?.dispatcher.metrics?.read() : undefined;
   }
@@ -243,7 +253,10 @@ class Server implements ServerActions, Operated {
     if (metrics !== undefined && link !== undefined) {
       metrics.process = String(number);
       if (this.#isSameVersion)
-        metrics.collect = async () => (await link.collectAll()) ?? [await metrics.read()];
+        metrics.collect = async () => {
+          const all = await link.ask({ type: 'collect' });
+          return (all as readonly MetricsSnapshot[] | undefined) ?? [await metrics.read()];
+        };
       else
         log.warn(
           { event: 'process-version-differs', version: ownVersion(), supervisor: version },

@@ -77,7 +77,7 @@ type Letter<Message> = { readonly key: string; readonly id?: number } & (
 
 type Port = ChildProcess | NodeJS.Process;
 
-interface ChannelOptions<Message> {
+export interface ChannelOptions<Message> {
   /** undefined: that of the first message, which is the supervisor's. */
   readonly key?: string;
   /** Acts on a message. What it returns answers a question. @param left aborts when nobody waits for the answer */

@@ -1,24 +1,11 @@
-import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import {
   Channel,
-  type Figures,
+  type ChannelOptions,
   type FromServer,
-  type ReadyReport,
-  type ReloadOutcome,
   type StartFailure,
   type StartOrder,
   type ToServer,
 } from './channel.ts';
-import type { Order, Outcome } from './orders.ts';
-
-/** What a process that serves does for its supervisor. */
-export interface ServerActions {
-  reload(): Promise<ReloadOutcome>;
-  expectReload(isComing: boolean): void;
-  /** What this process has counted; undefined: nothing. */
-  collect(): Promise<MetricsSnapshot | undefined>;
-  order(order: Order, left: AbortSignal): Promise<Outcome>;
-}
 
 /**
  * A server process's own view of itself, as its supervisor's is `ServerProcess`. Only this class can use the channel: it removes
@@ -28,21 +15,26 @@ export class SupervisorLink {
   readonly #channel: Channel<FromServer, ToServer>;
   /** What this process is to serve; undefined: the supervisor has ended without an order. */
   readonly order: Promise<StartOrder | undefined>;
-  #onOrder: (order: StartOrder | undefined) => void = () => {};
-  #actions: ServerActions | undefined;
+  /** Acts on what the supervisor says. To be set when the process serves. */
+  onMessage: ChannelOptions<Exclude<ToServer, { type: 'start' }>>['onMessage'] = ({ type }) =>
+    type === 'order' ? { error: 'it does not serve yet' } : undefined;
 
   /** @throws Error in a process that no supervisor has started */
   constructor() {
     if (process.send === undefined) {
       throw new Error('this file is started by tandem serve, not by hand');
     }
+    let onOrder: (order: StartOrder | undefined) => void = () => {};
     this.order = new Promise((resolve) => {
-      this.#onOrder = resolve;
+      onOrder = resolve;
     });
-    this.#channel = new Channel(process, { onMessage: (...given) => this.#act(...given) });
+    this.#channel = new Channel(process, {
+      onMessage: (message, left) =>
+        message.type === 'start' ? onOrder(message.order) : this.onMessage(message, left),
+    });
     // `process.disconnect` stays: Node itself calls it by that name when the other side has gone.
     delete process.send;
-    this.onLost(() => this.#onOrder(undefined));
+    this.onLost(() => onOrder(undefined));
   }
 
   /** The secret of the channel, once there is an order. */
@@ -56,44 +48,18 @@ export class SupervisorLink {
     else onLost();
   }
 
-  /** Tells the supervisor that this process serves. From now on `actions` answer the supervisor's questions. */
-  ready(report: ReadyReport, actions: ServerActions): void {
-    this.#actions = actions;
-    void this.#channel.tell({ type: 'ready', report });
+  /** Resolves when the message is sent, or the supervisor has gone: the process may then end. */
+  tell(message: FromServer): Promise<void> {
+    return this.#channel.tell(message);
   }
 
-  /** Tells the supervisor why this process can't start. Resolves when the message is sent: the process may then end. */
+  /** Tells why this process can't start, or ends. */
   failed(failure: StartFailure): Promise<void> {
-    return this.#channel.tell({ type: 'failed', failure });
+    return this.tell({ type: 'failed', failure });
   }
 
-  figures(figures: Figures): void {
-    void this.#channel.tell({ type: 'figures', figures });
-  }
-
-  /** @param snapshot what this process has counted in its life */
-  drained(snapshot: MetricsSnapshot | undefined): Promise<void> {
-    return this.#channel.tell({ type: 'drained', snapshot });
-  }
-
-  /** What all processes of the service have counted; undefined if the supervisor has gone. */
-  async collectAll(): Promise<readonly MetricsSnapshot[] | undefined> {
-    return (await this.#channel.ask({ type: 'collect' })) as readonly MetricsSnapshot[] | undefined;
-  }
-
-  #act(message: ToServer, left: AbortSignal): unknown {
-    const actions = this.#actions;
-    switch (message.type) {
-      case 'start':
-        return this.#onOrder(message.order);
-      case 'reload':
-        return actions?.reload();
-      case 'expect-reload':
-        return actions?.expectReload(message.isComing);
-      case 'order':
-        return actions?.order(message.order, left) ?? { error: 'it does not serve yet' };
-      case 'collect':
-        return actions?.collect();
-    }
+  /** undefined: the supervisor has gone. */
+  ask(message: FromServer): Promise<unknown> {
+    return this.#channel.ask(message);
   }
 }

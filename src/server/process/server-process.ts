@@ -5,6 +5,7 @@ import { clockMs } from '../../core/base/clock.ts';
 import { readMemoryKills, readMemoryLimit, readText } from '../../core/base/control-groups.ts';
 import { blame, type Suspects } from '../../core/base/running-code.ts';
 import { startTimer } from '../../core/base/timer.ts';
+import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import {
@@ -64,7 +65,7 @@ const exitMs = 2000;
  * Each step may be left out: a process may end at any time, and drains if anybody sends it a signal. It is killed at the limit of its
  * state:
  *
- *     starting   it is not ready after `startLimitMs`
+ *     starting   it is not ready after twice `startTimeoutMs`
  *     serving    its main thread gives no sign of life for `watchdogTimeoutMs`
  *     stopping   it has not drained within its grace, and gives no sign of life
  *     drained    it has not exited after `exitMs`
@@ -89,7 +90,7 @@ export class ServerProcess {
   readonly #log: Log;
   readonly #events: ServerEvents;
   readonly #channel: Channel<ToServer, FromServer>;
-  readonly #watchdogTimeoutMs: number;
+  readonly #config: Config;
   /** How many processes the system had ended for want of memory when this one started. */
   readonly #memoryKills: number | undefined;
   #state: State = State.starting;
@@ -103,11 +104,10 @@ export class ServerProcess {
   #snapshot: MetricsSnapshot | undefined;
   #wasStrange = false;
 
-  /** @param startLimitMs a process that is not ready after this time is killed */
-  constructor(order: StartOrder, startLimitMs: number, log: Log, events: ServerEvents) {
+  constructor(order: StartOrder, log: Log, events: ServerEvents) {
     this.number = order.number;
     this.#log = log;
-    this.#watchdogTimeoutMs = order.config.watchdogTimeoutMs;
+    this.#config = order.config;
     this.#events = events;
     this.ready = new Promise((resolve) => {
       this.#onReady = resolve;
@@ -124,6 +124,8 @@ export class ServerProcess {
     this.#hearGuard();
     this.ended = this.#untilEnd();
     void this.#channel.tell({ type: 'start', order });
+    // One startTimeoutMs for the main thread's own loading of the modules, one for the workers'.
+    const startLimitMs = 2 * order.config.startTimeoutMs;
     this.#killAfter(
       startLimitMs,
       `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
@@ -139,12 +141,12 @@ export class ServerProcess {
     return this.#state === State.serving;
   }
 
-  /** Tells the process to drain and end within `graceMs`. See `#endAt`. Idempotent. */
-  stop(signal: NodeJS.Signals, graceMs: number): void {
+  /** Tells the process to drain and end within its grace. Idempotent. */
+  stop(signal: NodeJS.Signals): void {
     this.#stopSignal ??= signal;
     if (!this.#enter(State.stopping)) return;
     this.#child.kill(signal);
-    this.#endAt(clockMs(), graceMs, Math.max(graceMs, reactionMs));
+    this.#limitStop(clockMs());
   }
 
   kill(): void {
@@ -267,7 +269,7 @@ export class ServerProcess {
 
   /** The limit of a process that serves. */
   #watch(): void {
-    const limitMs = this.#watchdogTimeoutMs;
+    const limitMs = this.#config.watchdogTimeoutMs;
     if (limitMs === 0) return;
     const watchdog = new Watchdog(limitMs, () => {
       const { fields, text } = blame(this.suspects);
@@ -287,7 +289,8 @@ export class ServerProcess {
    * The limit of a process that was told to end: its grace. One that gives signs of life is about to end, and has some seconds more:
    * with a grace of next to nothing its end takes longer.
    */
-  #endAt(toldAt: number, graceMs: number, firstMs: number): void {
+  #limitStop(toldAt: number): void {
+    const graceMs = this.#config.shutdownGraceMs;
     let heardAt = Number.NEGATIVE_INFINITY;
     this.#onHeard = () => {
       heardAt = clockMs();
@@ -307,7 +310,7 @@ export class ServerProcess {
       const timer = startTimer(ms, () => setImmediate(look));
       this.#endLimit = () => clearTimeout(timer);
     };
-    wait(firstMs);
+    wait(Math.max(graceMs, reactionMs));
   }
 
   #killAfter(limitMs: number, why?: string): void {

@@ -29,8 +29,8 @@ export class Supervisor {
   #slots: readonly Slot[] = [];
   /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
   #rolling: Promise<void> = Promise.resolve();
-  /** Aborts the reload that is under way, so that the next reload or replacement need not wait for it. */
-  #reloading: AbortController | undefined;
+  /** Gives up the reload that is under way, so that the next reload or replacement need not wait for it. */
+  #supersede: () => void = () => {};
   #isStopping = false;
 
   constructor(options: SupervisorOptions) {
@@ -65,13 +65,13 @@ export class Supervisor {
    * reload that is under way is given up, and this one begins with the first process.
    */
   reload(): Promise<void> {
-    this.#reloading?.abort();
+    this.#supersede();
     return this.#roll(() => this.#reload());
   }
 
   /** Replaces every process by a new one, one after another. A reload that is under way is given up. */
   async replace(): Promise<void> {
-    this.#reloading?.abort();
+    this.#supersede();
     const cause = { reason: 'asked' };
     await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
   }
@@ -102,18 +102,15 @@ export class Supervisor {
 
   #createSlots(config: Config): Slot[] {
     const { modules, version, log } = this.#options;
-    const { processes, startTimeoutMs, shutdownGraceMs, maxProcessMb } = config;
-    const options: SlotOptions = {
-      maxProcessMb,
-      // One startTimeoutMs for the front end's own loading of the modules, one for the workers'.
-      startLimitMs: 2 * startTimeoutMs,
-      shutdownGraceMs,
-    };
-    return Array.from({ length: processes }, (_, i) => {
-      const order = { number: i + 1, of: processes, modules, config, version };
-      return new Slot(order, options, log, this.#metrics, (slot, cause) => {
-        void this.#roll(() => slot.replace(cause));
-      });
+    const of = config.processes;
+    return Array.from({ length: of }, (_, i) => {
+      const slot: Slot = new Slot(
+        { number: i + 1, of, modules, config, version },
+        log,
+        this.#metrics,
+        (cause) => void this.#roll(() => slot.replace(cause)),
+      );
+      return slot;
     });
   }
 
@@ -162,10 +159,8 @@ export class Supervisor {
 
   async #reloadEach(): Promise<void> {
     const { log } = this.#options;
-    this.#reloading = new AbortController();
-    const { signal } = this.#reloading;
     const superseded = new Promise<'superseded'>((resolve) => {
-      signal.addEventListener('abort', () => resolve('superseded'));
+      this.#supersede = () => resolve('superseded');
     });
     let changed = 0;
     let ended = 0;
@@ -223,12 +218,6 @@ function startError({ code, signal, failure }: ServerEnd): StartupError {
   return error;
 }
 
-export interface SlotOptions extends Pick<Config, 'maxProcessMb'> {
-  readonly startLimitMs: number;
-  /** How long a process may take to end after it was told to. */
-  readonly shutdownGraceMs: number;
-}
-
 /** As for worker threads: three restarts at once, then slower and slower, so that a crash loop does not take a core. */
 const afterDeath: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
@@ -256,9 +245,8 @@ const startTries = 3;
  */
 export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
-  readonly #options: SlotOptions;
   readonly #metrics: ProcessMetrics;
-  readonly #onExcess: (slot: Slot, cause: LogFields) => void;
+  readonly #onExcess: (cause: LogFields) => void;
   readonly #log: Log;
   readonly #deaths = new RestartDelay(afterDeath);
   readonly #replacements = new RestartDelay(afterReplacement);
@@ -275,13 +263,11 @@ export class Slot {
   /** @param onExcess the process exceeds a limit: call `replace(cause)` when no other process is being replaced */
   constructor(
     order: Omit<StartOrder, 'isFirst'>,
-    options: SlotOptions,
     log: Log,
     metrics: ProcessMetrics,
-    onExcess: (slot: Slot, cause: LogFields) => void,
+    onExcess: (cause: LogFields) => void,
   ) {
     this.#order = order;
-    this.#options = options;
     this.#log = log;
     this.#metrics = metrics;
     this.#onExcess = onExcess;
@@ -346,7 +332,7 @@ export class Slot {
       return;
     }
     // The process does not share its port: the next one can't listen before it has ended.
-    old.stop('SIGTERM', this.#options.shutdownGraceMs);
+    old.stop('SIGTERM');
     await old.ended;
   }
 
@@ -355,7 +341,7 @@ export class Slot {
     this.#isStopping = true;
     clearTimeout(this.#retry);
     const ending = [...this.#alive];
-    for (const server of ending) server.stop(signal, this.#options.shutdownGraceMs);
+    for (const server of ending) server.stop(signal);
     const ends = await Promise.all(ending.map(({ ended }) => ended));
     return ends.every(({ asTold }) => asTold);
   }
@@ -367,8 +353,7 @@ export class Slot {
   }
 
   #launch(isFirst: boolean): ServerProcess {
-    const { startLimitMs } = this.#options;
-    const server = new ServerProcess({ ...this.#order, isFirst }, startLimitMs, this.#log, {
+    const server = new ServerProcess({ ...this.#order, isFirst }, this.#log, {
       onFigures: (figures) => this.#onFigures(server, figures),
       collect: () => this.#metrics.collect(),
     });
@@ -393,7 +378,7 @@ export class Slot {
     for (const old of this.#alive) {
       if (old === server) continue;
       old.hasSuccessor = true;
-      old.stop('SIGTERM', this.#options.shutdownGraceMs);
+      old.stop('SIGTERM');
     }
   }
 
@@ -440,11 +425,11 @@ export class Slot {
   #onFigures(server: ServerProcess, figures: Figures): void {
     if (!server.isServing || this.#starting !== undefined || this.#isStopping) return;
     if (this.#isDue || clockMs() < this.#replaceableAt) return;
-    const reason = excessOf(figures, this.#options);
+    const reason = excessOf(figures, this.#order.config);
     if (reason === undefined) return;
     this.#isDue = true;
     const { zombies, rssBytes } = figures;
-    this.#onExcess(this, { reason, zombies, rssMb: Math.round(rssBytes / 1024 ** 2) });
+    this.#onExcess({ reason, zombies, rssMb: Math.round(rssBytes / 1024 ** 2) });
   }
 }
 

@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { bytesText, msText, roundMsText, timeText } from '../parts/figures-text.ts';
+import { keepDrawn } from '../parts/keep-drawn.ts';
 import { Table } from '../parts/table.tsx';
-import { scheme } from '../state/scheme.ts';
 import type { Sample } from './samples.ts';
 
 export interface Line {
@@ -36,18 +36,11 @@ export function Chart({ title, lines, samples }: ChartProps) {
       plot.current?.destroy();
       plot.current = new uPlot(optionsOf(lines, current), [[], ...lines.map(() => [])], current);
     };
-    draw();
-    const size = new ResizeObserver(() =>
+    const stop = keepDrawn(current, draw, () =>
       plot.current?.setSize({ width: Math.max(120, current.clientWidth), height }),
     );
-    size.observe(current);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
-    const stop = scheme.subscribe(draw);
     return () => {
       stop();
-      dark.removeEventListener('change', draw);
-      size.disconnect();
       plot.current?.destroy();
     };
   }, [lines]);

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { figuresUrl } from '../facts.ts';
+import { type Failed, failedBy, refusedBy } from '../state/failure.ts';
 import { requestHeaders } from '../state/headers.ts';
-import { messageOf } from '../state/registry.ts';
 import type { Figures } from './figures.ts';
 import { Samples } from './samples.ts';
 
@@ -9,7 +9,7 @@ import { Samples } from './samples.ts';
 export type Live =
   | { readonly state: 'loading' }
   | { readonly state: 'ready'; readonly figures: Figures; readonly samples: Samples }
-  | { readonly state: 'failed'; readonly message: string; readonly isRefusal: boolean };
+  | Failed;
 
 export const live = signal<Live>({ state: 'loading' });
 
@@ -22,17 +22,15 @@ async function ask(): Promise<void> {
   try {
     const response = await fetch(figuresUrl, { headers: requestHeaders(), cache: 'no-store' });
     const body = (await response.json()) as unknown;
-    if (response.ok) {
-      const figures = body as Figures;
-      samples.take(figures);
-      live.value = { state: 'ready', figures, samples };
+    if (!response.ok) {
+      live.value = refusedBy(response, body);
       return;
     }
-    const message = messageOf(body as never) ?? `the server answered ${response.status}`;
-    live.value = { state: 'failed', message, isRefusal: [401, 403].includes(response.status) };
+    const figures = body as Figures;
+    samples.take(figures);
+    live.value = { state: 'ready', figures, samples };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    live.value = { state: 'failed', message, isRefusal: false };
+    live.value = failedBy(error);
   }
 }
 

@@ -2,28 +2,28 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Profile } from '../../src/extras/insight/analysis.ts';
 import { profileUrl } from '../facts.ts';
 import { lazyPart } from '../parts/lazy-part.tsx';
+import { type Failed, failedBy, refusedBy } from '../state/failure.ts';
 import { requestHeaders } from '../state/headers.ts';
-import { messageOf } from '../state/registry.ts';
 
 const FlameView = lazyPart(async () => (await import('../profile/flame-view.tsx')).FlameView);
 
 type State =
-  | { readonly is: 'idle' }
-  | { readonly is: 'taken'; readonly profile: Profile }
-  | { readonly is: 'failed'; readonly message: string }
-  | { readonly is: 'running'; readonly leave: AbortController };
+  | { readonly state: 'idle' }
+  | { readonly state: 'taken'; readonly profile: Profile }
+  | Failed
+  | { readonly state: 'running'; readonly leave: AbortController };
 
 /** Has the service take a CPU profile, and shows it. */
 export function ProfilePanel() {
   const [seconds, setSeconds] = useState(10);
-  const [state, setState] = useState<State>({ is: 'idle' });
+  const [state, setState] = useState<State>({ state: 'idle' });
   const running = useRef<AbortController>(undefined);
   // The profile stops when the page is left.
   useEffect(() => () => running.current?.abort(), []);
   const take = async (): Promise<void> => {
     const leave = new AbortController();
     running.current = leave;
-    setState({ is: 'running', leave });
+    setState({ state: 'running', leave });
     try {
       const response = await fetch(`${profileUrl}?seconds=${seconds}`, {
         method: 'POST',
@@ -31,14 +31,11 @@ export function ProfilePanel() {
         signal: leave.signal,
       });
       const body = (await response.json()) as unknown;
-      if (response.ok) setState({ is: 'taken', profile: body as Profile });
-      else {
-        const message = messageOf(body as never) ?? `the server answered ${response.status}`;
-        setState({ is: 'failed', message });
-      }
+      setState(
+        response.ok ? { state: 'taken', profile: body as Profile } : refusedBy(response, body),
+      );
     } catch (error) {
-      if (leave.signal.aborted) setState({ is: 'idle' });
-      else setState({ is: 'failed', message: String(error) });
+      setState(leave.signal.aborted ? { state: 'idle' } : failedBy(error));
     }
   };
   return (
@@ -62,24 +59,24 @@ export function ProfilePanel() {
             onInput={({ currentTarget }) => setSeconds(currentTarget.valueAsNumber)}
           />
         </label>
-        <button type="submit" disabled={state.is === 'running'}>
+        <button type="submit" disabled={state.state === 'running'}>
           Take a profile
         </button>
-        {state.is === 'running' && (
+        {state.state === 'running' && (
           <button type="button" onClick={() => state.leave.abort()}>
             Stop
           </button>
         )}
         <span role="status">
-          {state.is === 'running' && `The threads are watched for ${seconds} s…`}
+          {state.state === 'running' && `The threads are watched for ${seconds} s…`}
         </span>
       </form>
-      {state.is === 'failed' && (
+      {state.state === 'failed' && (
         <p class="fault" role="alert">
           {state.message}
         </p>
       )}
-      {state.is === 'taken' && <FlameView profile={state.profile} />}
+      {state.state === 'taken' && <FlameView profile={state.profile} />}
     </section>
   );
 }

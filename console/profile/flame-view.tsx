@@ -6,8 +6,8 @@ import {
   type ProfileRow,
   type ThreadProfile,
 } from '../../src/extras/insight/analysis.ts';
+import { keepDrawn } from '../parts/keep-drawn.ts';
 import { Table } from '../parts/table.tsx';
-import { scheme } from '../state/scheme.ts';
 import {
   type Box,
   draw,
@@ -109,17 +109,7 @@ function Graph({ threads, search }: GraphProps) {
       boxes.current = layOut(frames, zoom, current.clientWidth);
       draw(current, boxes.current, { selected, isFound });
     };
-    redraw();
-    const size = new ResizeObserver(redraw);
-    size.observe(current.parentElement ?? current);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', redraw);
-    const stop = scheme.subscribe(redraw);
-    return () => {
-      stop();
-      dark.removeEventListener('change', redraw);
-      size.disconnect();
-    };
+    return keepDrawn(current.parentElement ?? current, redraw);
   }, [frames, zoom, selected, search]);
   const at = ({ offsetX, offsetY }: MouseEvent): Frame | undefined =>
     boxes.current.find(

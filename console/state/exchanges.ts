@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 
 /** One value of a stream, and when it came. */
 export interface StreamValue {
@@ -61,6 +62,12 @@ export function addExchange(
   };
   exchanges.value = [exchange, ...exchanges.value].slice(0, mostExchanges);
   return number;
+}
+
+/** The exchange that a view has begun last, and what tells its number. */
+export function useExchange(): readonly [Exchange | undefined, (number: number) => void] {
+  const [number, setNumber] = useState<number>();
+  return [exchanges.value.find((one) => one.number === number), setNumber];
 }
 
 export function changeExchange(number: number, change: Partial<Exchange>): void {

@@ -4,6 +4,7 @@ import type {
   RegistrySchema,
 } from '../../src/core/procedures/document/introspect.ts';
 import { callsUrl, facts } from '../facts.ts';
+import { type Failed, failedBy, refusedBy } from './failure.ts';
 import { requestHeaders } from './headers.ts';
 import { loadUrls } from './urls.ts';
 
@@ -15,8 +16,7 @@ export type Registry =
   | { readonly state: 'ready'; readonly procedures: RegistrySchema }
   /** The service does not describe itself, or takes no calls here. */
   | { readonly state: 'none' }
-  /** `isRefusal`: whoever decides who may call said no. */
-  | { readonly state: 'failed'; readonly message: string; readonly isRefusal: boolean };
+  | Failed;
 
 const isDescribed = callsUrl !== undefined && facts.introspection;
 
@@ -42,30 +42,13 @@ export async function loadRegistry(): Promise<void> {
     if (!response.ok && !isRefusal && registry.value.state === 'ready') return;
     const isNew = response.headers.get('etag') !== etag || registry.value.state !== 'ready';
     if (response.ok && !isNew) return;
-    const body = (await response.json()) as RegistrySchema & Refusal;
+    const body = (await response.json()) as RegistrySchema;
     etag = response.headers.get('etag');
-    registry.value = response.ok
-      ? { state: 'ready', procedures: body }
-      : {
-          state: 'failed',
-          message: messageOf(body) ?? `the server answered ${response.status}`,
-          isRefusal,
-        };
+    registry.value = response.ok ? { state: 'ready', procedures: body } : refusedBy(response, body);
   } catch (error) {
     // The page keeps what it shows: the service may be restarting.
-    if (registry.value.state === 'ready') return;
-    const message = error instanceof Error ? error.message : String(error);
-    registry.value = { state: 'failed', message, isRefusal: false };
+    if (registry.value.state !== 'ready') registry.value = failedBy(error);
   }
-}
-
-interface Refusal {
-  readonly error?: { readonly message?: string; readonly data?: { readonly reason?: string } };
-}
-
-/** What a refusal below JSON-RPC says. */
-export function messageOf({ error }: Refusal): string | undefined {
-  return error?.data?.reason ?? error?.message;
 }
 
 /** Keeps the document current while the page is looked at. */

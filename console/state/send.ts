@@ -1,5 +1,6 @@
 import { callsUrl } from '../facts.ts';
 import { type Answer, addExchange, changeExchange, type Exchange } from './exchanges.ts';
+import { failureOf } from './failure.ts';
 import { requestHeaders } from './headers.ts';
 
 /** The request of a call as JSON text. @param params JSON text; empty: none */
@@ -16,19 +17,19 @@ export function requestText(method: string, params: string, id: number | undefin
 export function send(facts: Pick<Exchange, 'title' | 'kind' | 'method' | 'body'>): number {
   const abort = new AbortController();
   const number = addExchange({ ...facts, stop: () => abort.abort() });
-  void post(facts.body, abort.signal, number);
+  void exchange(facts.body, abort.signal, number);
   return number;
 }
 
-async function post(body: string, signal: AbortSignal, number: number): Promise<void> {
+export function post(body: string, signal: AbortSignal, accept: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept, ...requestHeaders() };
+  return fetch(callsUrl as string, { method: 'POST', headers, body, signal });
+}
+
+async function exchange(body: string, signal: AbortSignal, number: number): Promise<void> {
   const began = performance.now();
   try {
-    const response = await fetch(callsUrl as string, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...requestHeaders() },
-      body,
-      signal,
-    });
+    const response = await post(body, signal, '*/*');
     const text = await response.text();
     const answer = toAnswer(response, text, performance.now() - began);
     changeExchange(number, { state: 'done', answer, stop: undefined });
@@ -42,8 +43,4 @@ export function toAnswer(response: Response, text: string, ms: number): Answer {
   const { status, statusText } = response;
   const bytes = new TextEncoder().encode(text).length;
   return { status, statusText, headers: [...response.headers], ms, bytes, text };
-}
-
-export function failureOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,8 @@
 import { type Bytes, eventsOf } from '../../src/client/event-lines.ts';
-import { callsUrl } from '../facts.ts';
 import { membersOf } from '../json/raw.ts';
 import { type Answer, addExchange, changeExchange, type StreamValue } from './exchanges.ts';
-import { requestHeaders } from './headers.ts';
-import { failureOf, requestText, toAnswer } from './send.ts';
+import { failureOf } from './failure.ts';
+import { post, requestText, toAnswer } from './send.ts';
 
 /** Values that are kept of a stream: the last ones. */
 const keptValues = 200;
@@ -44,16 +43,7 @@ async function read(body: string, signal: AbortSignal, number: number): Promise<
     changeExchange(number, { state, values, answer: ended, failure, stop: undefined });
   };
   try {
-    const response = await fetch(callsUrl as string, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'text/event-stream, application/json',
-        ...requestHeaders(),
-      },
-      body,
-      signal,
-    });
+    const response = await post(body, signal, 'text/event-stream, application/json');
     answer = toAnswer(response, '', performance.now() - began);
     const { body: bytes } = response;
     const isOpen = response.headers.get('content-type')?.startsWith('text/event-stream') === true;

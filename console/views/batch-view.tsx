@@ -9,16 +9,15 @@ import {
   removeFromBatch,
   toggleNotification,
 } from '../state/batch.ts';
-import { exchanges } from '../state/exchanges.ts';
+import { useExchange } from '../state/exchanges.ts';
 import { procedures } from '../state/registry.ts';
 import { send } from '../state/send.ts';
 
 /** Calls that travel together, and run one after another. */
 export function BatchView() {
-  const [number, setNumber] = useState<number>();
+  const [exchange, setNumber] = useExchange();
   const [isAsking, ask] = useState(false);
   const entries = batch.value;
-  const exchange = exchanges.value.find((one) => one.number === number);
   const dangerous = entries.filter(({ method }) =>
     procedures.value.some((one) => one.name === method && one.effects?.destructive === true),
   );

@@ -6,7 +6,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { lazyPart } from '../parts/lazy-part.tsx';
 import { addToBatch } from '../state/batch.ts';
 import { drafts, exampleFor } from '../state/drafts.ts';
-import { exchanges } from '../state/exchanges.ts';
+import { useExchange } from '../state/exchanges.ts';
 import { procedures, registry } from '../state/registry.ts';
 import { requestText, send } from '../state/send.ts';
 import { openStream } from '../state/stream.ts';
@@ -43,8 +43,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
   const [text, setText] = useState(drafts.get(name));
   const [mistake, setMistake] = useState<string>();
   const [asked, ask] = useState<Sending>();
-  const [number, setNumber] = useState<number>();
-  const exchange = exchanges.value.find((one) => one.number === number);
+  const [exchange, setNumber] = useExchange();
   const refusal = exchange?.answer?.text ?? '';
   const faults = useMemo(() => faultsIn(refusal), [refusal]);
   const isStream = procedure.stream !== undefined;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { AnswerView } from '../parts/answer-view.tsx';
-import { exchanges } from '../state/exchanges.ts';
+import { useExchange } from '../state/exchanges.ts';
 import { send } from '../state/send.ts';
 
 const first = '{"jsonrpc":"2.0","id":1,"method":"","params":{}}';
@@ -8,8 +8,7 @@ const first = '{"jsonrpc":"2.0","id":1,"method":"","params":{}}';
 /** For a service that does not describe its procedures: a box for whole requests. */
 export function RawView() {
   const [body, setBody] = useState(first);
-  const [number, setNumber] = useState<number>();
-  const exchange = exchanges.value.find((one) => one.number === number);
+  const [exchange, setNumber] = useExchange();
   const call = (): void =>
     setNumber(send({ title: 'request', kind: 'raw', method: undefined, body }));
   return (

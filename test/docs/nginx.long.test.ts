@@ -7,15 +7,20 @@ import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { Running, startCli } from '../cli/process.ts';
 import { describeWith } from '../describe-with.ts';
 import { moduleUrl } from '../files.ts';
+import { randomOf } from '../jsonrpc/bodies.ts';
 import { findProgram } from '../programs.ts';
+import { seed } from '../seed.ts';
+import { needs } from '../servers.ts';
+import { until } from '../turns.ts';
 import { parseStory } from './guide/story.ts';
 import { read } from './pages.ts';
 
-const needs = 'needs nginx: apt-get install --no-install-recommends nginx-light';
+const program = 'needs nginx: apt-get install --no-install-recommends nginx-light';
 const host = 'api.example.com';
 /** Another address of this machine than that of the proxy. */
 const callersAddress = '127.0.0.2';
@@ -34,6 +39,7 @@ import { Router, Type } from '${moduleUrl('src/index.ts')}';
 const router = new Router();
 let release = () => {};
 const released = new Promise((resolve) => { release = resolve; });
+router.rpc({ name: 'pid', placement: 'inline' }, () => process.pid);
 router.rpc({ name: 'whereFrom', placement: 'inline' }, (_params, { remoteAddress }) => remoteAddress);
 router.rpc({ name: 'size', params: { text: Type.String() } }, ({ text }) => text.length);
 router.rpc({ name: 'release', placement: 'inline' }, () => release());
@@ -55,11 +61,20 @@ function openFolder(t: TestContext): string {
 
 let nextPort = 20_000 + ((process.pid * 37) % 12_000);
 
-describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (nginx) => {
-  /** @returns the port at which it listens */
-  async function startNginx(t: TestContext, folder: string, upstream: string): Promise<number> {
+describeWith(findProgram('nginx'), program, 'nginx as the recipe sets it up', (nginx) => {
+  /**
+   * @param idle how long it keeps idle connections to the service
+   * @returns the port at which it listens
+   */
+  async function startNginx(
+    t: TestContext,
+    folder: string,
+    upstream: string,
+    idle = '8s',
+  ): Promise<number> {
     assert.ok(config?.kind === 'file' && config.text.includes('server 127.0.0.1:8000;'));
     assert.ok(config.text.includes('listen 80;'));
+    assert.ok(config.text.includes('keepalive_timeout 8s;'));
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
       .map((name) => `${name}_temp_path ${folder}/${name};`)
       .join(' ');
@@ -74,6 +89,7 @@ describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (ngi
       const port = nextPort++;
       const text = config.text
         .replace('server 127.0.0.1:8000;', `server ${upstream};`)
+        .replace('keepalive_timeout 8s;', `keepalive_timeout ${idle};`)
         .replace('listen 80;', `listen 127.0.0.1:${port};`);
       writeFileSync(join(folder, 'rpc.conf'), text);
       const checked = spawnSync(nginx, ['-t', ...args], { encoding: 'utf8' });
@@ -96,7 +112,7 @@ describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (ngi
   async function startService(t: TestContext, folder: string, args: readonly string[]) {
     const module = join(folder, 'service.mjs');
     writeFileSync(module, service);
-    const few = ['--workers', '1', '--spare-workers', '0', '--no-supervisor'];
+    const few = ['--workers', '1', '--spare-workers', '0'];
     const running = startCli(['serve', module, ...few, ...args]);
     t.after(async () => {
       running.child.kill('SIGTERM');
@@ -182,24 +198,66 @@ describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (ngi
     await assertSockets(front);
   });
 
+  /** The options of the page, for a Unix socket. */
+  const socketOptions = (socket: string): string[] => [
+    ...['--socket', socket, '--socket-mode', '660'],
+    ...['--trusted-proxies', 'unix', '--allowed-hosts', host],
+  ];
+
   test('the same with a Unix socket between them', async (t) => {
     const folder = openFolder(t);
     const socket = join(folder, 'rpc.sock');
-    const args = [
-      '--socket',
-      socket,
-      '--socket-mode',
-      '660',
-      '--trusted-proxies',
-      'unix',
-      '--allowed-hosts',
-      host,
-    ];
-    const running = await startService(t, folder, args);
+    const running = await startService(t, folder, socketOptions(socket));
     await running.seen('stderr', /listens on http\+unix:/);
     const front = await startNginx(t, folder, `unix:${socket}`);
     await assertServes(front);
     await assertStreams(front);
     await assertSockets(front);
   });
+
+  for (const server of ['uws', 'node'] as const) {
+    const transport = ['--transport', server];
+
+    test(
+      `2000 calls around the end of idle connections are answered: ${server}`,
+      needs(server),
+      async (t) => {
+        const folder = openFolder(t);
+        const running = await startService(t, folder, [...options, '--port', '0', ...transport]);
+        const [, port = ''] = await running.seen(
+          'stderr',
+          /listens on http:\/\/127\.0\.0\.1:(\d+)/,
+        );
+        const front = await startNginx(t, folder, `127.0.0.1:${port}`, '500ms');
+        const random = randomOf(seed);
+        const caller = async (): Promise<void> => {
+          for (let call = 0; call < 20; call++) {
+            assert.equal(await resultOf(ask(front, { method: 'whereFrom' })), callersAddress);
+            await pause(450 + random(100));
+          }
+        };
+        await Promise.all(Array.from({ length: 100 }, caller));
+      },
+    );
+
+    test(`no call is lost when the process is replaced: ${server}`, needs(server), async (t) => {
+      const folder = openFolder(t);
+      const socket = join(folder, 'rpc.sock');
+      const args = [...socketOptions(socket), ...transport];
+      const running = await startService(t, folder, args);
+      await running.seen('stderr', /listens on http\+unix:/);
+      const front = await startNginx(t, folder, `unix:${socket}`);
+      const where = () => resultOf(ask(front, { method: 'pid' }));
+      const before = await where();
+      let called = 0;
+      const caller = async (): Promise<void> => {
+        while ((await where()) === before) called++;
+      };
+      const callers = Promise.all(Array.from({ length: 16 }, caller));
+      await until(() => called > 100);
+      running.child.kill('SIGUSR2');
+      await callers;
+      assert.notEqual(await where(), before);
+    });
+  }
 });

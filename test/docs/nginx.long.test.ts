@@ -199,10 +199,10 @@ describeWith(findProgram('nginx'), program, 'nginx as the recipe sets it up', (n
   });
 
   /** The options of the page, for a Unix socket. */
-  const socketOptions = (socket: string): string[] => [
-    ...['--socket', socket, '--socket-mode', '660'],
-    ...['--trusted-proxies', 'unix', '--allowed-hosts', host],
-  ];
+  const socketOptions = (socket: string): string[] => {
+    const where = ['--socket', socket, '--socket-mode', '660'];
+    return [...where, '--trusted-proxies', 'unix', '--allowed-hosts', host];
+  };
 
   test('the same with a Unix socket between them', async (t) => {
     const folder = openFolder(t);

@@ -125,15 +125,14 @@ const heldRequests = 2000;
  * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
  *   the replies to the first ones hold already.
  */
-class NodeConnection implements IdleConnection {
+export class NodeConnection implements IdleConnection {
   /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
   refused = false;
   readonly #open = new Set<NodeResponse>();
   #newest: NodeResponse | undefined;
   readonly socket: Socket;
   readonly #idle: IdleConnections | undefined;
-  before: IdleConnection | undefined;
-  after: IdleConnection | undefined;
+  caller: string | undefined;
   /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
   #held: (() => void)[] = [];
@@ -209,7 +208,7 @@ function connectionOf(
 
 const headBytes = 256;
 
-class NodeResponse implements Responder, EventOutlet {
+export class NodeResponse implements Responder, EventOutlet {
   readonly #context: ExchangeContext;
   readonly #connection: NodeConnection;
   readonly #mount: Mount;

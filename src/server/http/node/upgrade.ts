@@ -1,21 +1,25 @@
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { type Answer, type ReplyLines, rejection } from '../edge/answer.ts';
+import { rejection } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { RequestLine } from '../edge/route.ts';
-import type { EventOutlet } from '../event-stream/event-stream.ts';
-import type { Exchange, InFlight, Responder } from '../exchange.ts';
 import type { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf } from '../socket/upgrades.ts';
-import { createRoutes } from './handler.ts';
-import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
+import { createRoutes, NodeConnection, NodeResponse } from './handler.ts';
+import {
+  type MountedRequest,
+  mountedOptions,
+  pathOf,
+  readHead,
+  schemeOf,
+  toMount,
+} from './mount.ts';
 
 /** A listener for the event `upgrade` of an http or https server. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -70,8 +74,9 @@ export class NodeUpgrades {
       socket.on('error', () => {});
     }
     if (!this.asks(req)) {
-      // Since Node 26 another stream stands for the socket while the body of the request is on its way.
-      if (stream !== socket) serveOnce(req);
+      // Since Node 26 another stream stands for the socket while the body of the request is on its way. The request cannot be put
+      // back before that has ended, and a body may be large.
+      if (stream !== socket) serverOf(socket)?.emit('request', req, lastResponse(req));
       else serveWithoutUpgrade(req, first);
     } else {
       this.#upgrade(req, socket, first, isHere);
@@ -103,9 +108,10 @@ export class NodeUpgrades {
   #upgrade(req: IncomingMessage, socket: Socket, first: Buffer, isHere: boolean): void {
     this.#onTaken(socket);
     const { context } = this.#routes.upgrades;
-    const { inFlight, options } = context;
-    const { path, maxBodyBytes } = options;
-    const response = new UpgradeResponse(inFlight, socket);
+    const { path, maxBodyBytes } = context.options;
+    const res = lastResponse(req);
+    const connection = new NodeConnection(socket, undefined);
+    const response = new NodeResponse(this.#routes.context, connection, toMount(req, res));
     const line: RequestLine = {
       route: isHere ? this.#routes.rpc : this.#routes.nothing,
       method: 'GET',
@@ -127,6 +133,7 @@ export class NodeUpgrades {
       const server = await this.#ws;
       if (response.isDone) return;
       response.finish();
+      res.detachSocket(socket);
       server.handleUpgrade(req, socket, first, (ws) => {
         new NodeSocket(context, ws, socket, facts);
       });
@@ -137,57 +144,13 @@ export class NodeUpgrades {
   }
 }
 
-/** The response to a request for a WebSocket, whose socket was taken off its parser. It is an answer, or there is none. */
-class UpgradeResponse implements Responder {
-  exchange: Exchange | undefined;
-  scope: RequestScope | undefined;
-  isDone = false;
-  readonly #inFlight: InFlight;
-  readonly #socket: Socket;
-
-  constructor(inFlight: InFlight, socket: Socket) {
-    this.#inFlight = inFlight;
-    this.#socket = socket;
-    inFlight.enter();
-    socket.once('close', this.#onClose);
-  }
-
-  get connectedFrom(): string | undefined {
-    return this.#socket.remoteAddress;
-  }
-
-  cork(write: () => void): void {
-    if (!this.isDone) write();
-  }
-
-  answer({ status, headers, body = '' }: Answer, cors: ReplyLines): void {
-    const bytes = Buffer.from(body);
-    const length = ['content-length', String(bytes.length)];
-    const lines = [...headers, ...cors.lines, ...length, 'connection', 'close'];
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
-    for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`;
-    this.finish();
-    this.#socket.once('finish', () => this.#socket.destroy());
-    this.#socket.end(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), bytes]));
-  }
-
-  finish(): void {
-    this.isDone = true;
-    this.#inFlight.leave();
-    this.#socket.off('close', this.#onClose);
-  }
-
-  // Such a request has no body, and makes no call.
-  readBody(): void {}
-  reply(): void {}
-  events(): EventOutlet {
-    throw new Error('a request for a WebSocket opens no stream');
-  }
-
-  readonly #onClose = (): void => {
-    this.finish();
-    this.exchange?.onGone();
-  };
+/** The response to a request whose socket was taken off its parser: the connection closes behind it. */
+function lastResponse(req: IncomingMessage): ServerResponse {
+  const response = new ServerResponse(req);
+  response.shouldKeepAlive = false;
+  response.assignSocket(req.socket);
+  response.once('finish', () => req.socket.destroySoon());
+  return response;
 }
 
 /** Loaded with the first upgrade: most services behind uWebSockets.js never need it. */
@@ -237,9 +200,8 @@ function serveWithoutUpgrade(req: IncomingMessage, first: Buffer): void {
     const name = req.rawHeaders[i] ?? '';
     if (name.toLowerCase() !== 'upgrade') text += `${name}: ${req.rawHeaders[i + 1]}\r\n`;
   }
-  const parts = [Buffer.from(`${text}\r\n`, 'latin1'), first];
-  if (readsBodies) parts.splice(1, 0, bodyOf(req));
-  socket.unshift(Buffer.concat(parts));
+  const body = readsBodies ? bodyOf(req) : Buffer.alloc(0);
+  socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), body, first]));
   server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket);
 }
 
@@ -251,19 +213,6 @@ function bodyOf(req: IncomingMessage): Buffer {
   if (body.length === 0) return end;
   const size = Buffer.from(`${body.length.toString(16)}\r\n`);
   return Buffer.concat([size, body, Buffer.from('\r\n'), end]);
-}
-
-/**
- * Answers such a request whose body its parser still reads (Node 26), and closes the connection: it cannot be put back
- * before the body has ended, and a body may be large.
- */
-function serveOnce(req: IncomingMessage): void {
-  const { socket } = req;
-  const response = new ServerResponse(req);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  response.once('finish', () => socket.destroySoon());
-  serverOf(socket)?.emit('request', req, response);
 }
 
 /** Bytes of a control frame of a client beside its payload. */

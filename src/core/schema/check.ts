@@ -302,25 +302,14 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       names.length > fewNames
         ? `${this.#code.value(new Set(names))}.has(k)`
         : names.map((name) => `k === ${JSON.stringify(name)}`).join(' || ') || 'false';
-    if (patterns.length === 0 && names.length > 0) {
-      const code = rest === undefined ? 'true' : this.#codeOf(rest, 'v[k]');
-      // `rest` may refuse every value: then the member is not read.
-      const pass = code === 'false' ? isDeclared : `${isDeclared} || ${code}`;
-      return `return Object.keys(v).every((k) => ${pass});`;
-    }
-    const other = rest === undefined ? 'true' : this.#codeOf(rest, 'x');
-    if (patterns.length === 0) {
-      return `const names = Object.keys(v);
-for (let i = 0; i < names.length; i++) { const x = v[names[i]]; if (!(${other})) return false; }
-return true;`;
-    }
     const steps = patterns.map(
       ({ names: expression, node }) =>
-        `if (${this.#code.value(expression)}.test(k)) { known = true; if (!(${this.#codeOf(node, 'x')})) return false; }`,
+        `if (${this.#code.value(expression)}.test(k)) { known = true; if (!(${this.#codeOf(node, 'v[k]')})) return false; }`,
     );
+    const other = rest === undefined ? 'true' : this.#codeOf(rest, 'v[k]');
     return `const names = Object.keys(v);
 for (let i = 0; i < names.length; i++) {
-  const k = names[i]; const x = v[k]; let known = ${isDeclared};
+  const k = names[i]; let known = ${isDeclared};
   ${steps.join('\n  ')}
   if (!known && !(${other})) return false;
 }

@@ -187,8 +187,7 @@ class Search {
         const isEnd = this.#endsAtMatch && this.#all[target]?.isSure === true;
         for (const kind of kinds[target] ?? []) {
           this.#work += 1;
-          const to = byKind.get(kind) ?? new Map<number, number>();
-          byKind.set(kind, to);
+          const to = cached(byKind, kind, () => new Map<number, number>());
           // Of several attempts that have matched, the first ends the search.
           to.set(target, isEnd ? 1 : (to.get(target) ?? 0) + count * ways);
           if (isEnd) over.add(kind);
@@ -228,9 +227,7 @@ class Search {
 
   #add(one: Reached): void {
     for (const at of one.attempts.keys()) {
-      const here = this.#known.get(at);
-      if (here === undefined) this.#known.set(at, [one]);
-      else here.push(one);
+      cached(this.#known, at, () => []).push(one);
     }
   }
 }

@@ -190,8 +190,8 @@ export function isMadeUp(name: string): boolean {
 export class Names {
   readonly #isDocument: boolean;
   readonly #nodes = new Map<string, SchemaNode>();
+  /** Of the names that were made up. */
   readonly #shown = new Map<string, string>();
-  #count = 0;
 
   constructor(isDocument = false) {
     this.#isDocument = isDocument;
@@ -199,13 +199,8 @@ export class Names {
 
   /** The name as documents show it: replicas that have made other types before give the same. */
   shown(name: string): string {
-    if (this.#isDocument) return name;
-    let shown = this.#shown.get(name);
-    if (shown === undefined) {
-      shown = isMadeUp(name) ? `T${this.#count++}` : name;
-      this.#shown.set(name, shown);
-    }
-    return shown;
+    if (this.#isDocument || !isMadeUp(name)) return name;
+    return cached(this.#shown, name, () => `T${this.#shown.size}`);
   }
 
   add(name: string, node: SchemaNode): SchemaNode {

@@ -1,3 +1,4 @@
+import { cached } from '../base/cached.ts';
 import { isObject } from '../base/value-kinds.ts';
 
 /** The outermost schema around a place: references and ids are looked up in it. */
@@ -40,39 +41,36 @@ export class References {
     const components = isObject(document) ? document.components : undefined;
     const schemas = isObject(components) ? components.schemas : undefined;
     for (const holder of [root.json, schemas]) {
-      const ids = this.#idsIn(holder);
+      const ids = cached(this.#ids, holder, () => idsIn(holder));
       const json = ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
       if (json !== undefined) return { json, root: holder === root.json ? root : { json, where } };
     }
     return undefined;
   }
+}
 
-  /** The schemas with a name in `root`: those with an `$id` or an anchor, and those in `$defs`. The first of a name counts. */
-  #idsIn(root: unknown): ReadonlyMap<string, unknown> {
-    const known = this.#ids.get(root);
-    if (known !== undefined) return known;
-    const ids = new Map<string, unknown>();
-    const add = (name: unknown, schema: unknown): void => {
-      if (typeof name === 'string' && !ids.has(name)) ids.set(name, schema);
-    };
-    // Without recursion: data in it may be nested deeply. What has been added meanwhile is visited too.
-    const open = new Set([root]);
-    for (const value of open) {
-      if (isObject(value)) {
-        const { $id, $anchor, $ref, $defs, definitions } = value;
-        // Beside a reference an `$id` names what the reference leads to.
-        if (typeof $ref !== 'string') add($id, value);
-        add($anchor, value);
-        for (const named of [$defs, definitions])
-          for (const [name, one] of Object.entries(isObject(named) ? named : {})) add(name, one);
-      }
-      if (typeof value !== 'object' || value === null) continue;
-      for (const [name, one] of Object.entries(value))
-        if (typeof one === 'object' && one !== null && !ofData.has(name)) open.add(one);
+/** The schemas with a name in `root`: those with an `$id` or an anchor, and those in `$defs`. The first of a name counts. */
+function idsIn(root: unknown): ReadonlyMap<string, unknown> {
+  const ids = new Map<string, unknown>();
+  const add = (name: unknown, schema: unknown): void => {
+    if (typeof name === 'string' && !ids.has(name)) ids.set(name, schema);
+  };
+  // Without recursion: data in it may be nested deeply. What has been added meanwhile is visited too.
+  const open = new Set([root]);
+  for (const value of open) {
+    if (isObject(value)) {
+      const { $id, $anchor, $ref, $defs, definitions } = value;
+      // Beside a reference an `$id` names what the reference leads to.
+      if (typeof $ref !== 'string') add($id, value);
+      add($anchor, value);
+      for (const named of [$defs, definitions])
+        for (const [name, one] of Object.entries(isObject(named) ? named : {})) add(name, one);
     }
-    this.#ids.set(root, ids);
-    return ids;
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [name, one] of Object.entries(value))
+      if (typeof one === 'object' && one !== null && !ofData.has(name)) open.add(one);
   }
+  return ids;
 }
 
 /** The name that the author of a schema gave to what a reference leads to. */

@@ -1,3 +1,4 @@
+import { cached } from '../base/cached.ts';
 import { holdsParts, isPlain } from '../base/value-kinds.ts';
 import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
 import { shownSegment } from './pointer.ts';
@@ -182,17 +183,15 @@ function accessorsOf(part: object): readonly string[] {
 const classAccessors = new WeakMap<object, readonly string[]>();
 
 function accessorsOfClass(prototype: object): readonly string[] {
-  const known = classAccessors.get(prototype);
-  if (known !== undefined) return known;
-  const outer = Object.getPrototypeOf(prototype) as object | null;
-  // The last is Object.prototype of some realm.
-  if (outer === null) return [];
-  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
-    .filter(([, member]) => member.get !== undefined)
-    .map(([name]) => name);
-  const names = [...new Set([...own, ...accessorsOfClass(outer)])];
-  classAccessors.set(prototype, names);
-  return names;
+  return cached(classAccessors, prototype, () => {
+    const outer = Object.getPrototypeOf(prototype) as object | null;
+    // The last is Object.prototype of some realm.
+    if (outer === null) return [];
+    const own = Object.entries(Object.getOwnPropertyDescriptors(prototype))
+      .filter(([, member]) => member.get !== undefined)
+      .map(([name]) => name);
+    return [...new Set([...own, ...accessorsOfClass(outer)])];
+  });
 }
 
 function nameOf(part: object): string {

@@ -58,7 +58,8 @@ export function compileParams(
   if (isStandard(declared)) return compileStandard(declared, place, placement);
   if (isShape(declared)) assertShape(declared, place);
   const whole = isShape(declared) ? Type.Object({ ...declared }) : declared;
-  const schema = isSchemaOfObjects(whole) ? readTypeBox(whole, place, true) : undefined;
+  // Only objects have names for params.
+  const schema = kindOf(whole) === 'Object' ? readTypeBox(whole, place, true) : undefined;
   if (schema?.kind !== 'object') throw new RegistrationError(`${place} must be ${paramsForms}`);
   assertCheckable(schema, place);
   const checks = createChecks(schema, place);
@@ -177,9 +178,4 @@ function tooMany(schema: ObjectNode, count: number): ParamIssue {
   const order = names.length === 0 ? 'none' : `${names.slice(0, maxNames).join(', ')}${more}`;
   const message = `must be at most ${counted(names.length, 'positional argument')} (${order}), got ${count}`;
   return { path: '', message, expected: expectedText(schema), received: 'array' };
-}
-
-/** Whether a schema of TypeBox is one of objects: only these have names for params. */
-function isSchemaOfObjects(schema: unknown): schema is TSchema {
-  return typeof schema === 'object' && schema !== null && kindOf(schema) === 'Object';
 }

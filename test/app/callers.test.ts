@@ -4,7 +4,7 @@ import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts
 import { header, json, post, rpc } from '../http/raw-client.ts';
 import { usualServer } from '../servers.ts';
 import { until } from '../turns.ts';
-import { carriers, deferred, serve } from './hooks/serve.ts';
+import { alike, deferred, serve } from './hooks/serve.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
 
@@ -30,7 +30,7 @@ const byName: Pick<AppOptions, 'authenticate'> = {
 const as = (name: string) => ({ name });
 const never = { calls: 1, burstSeconds: 3600 };
 
-for (const carrier of carriers) {
+for (const carrier of alike) {
   describe(`rateLimit over ${carrier}`, () => {
     test('beyond it: -32000 with retryAfterMs and the headers of the draft, and nothing runs', async (t) => {
       const { router: given, ran } = router();

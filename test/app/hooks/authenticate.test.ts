@@ -4,7 +4,7 @@ import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../
 import { suiteLifetime } from '../../harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
 import { turns } from '../../turns.ts';
-import { carriers, deferred, type Served, serve } from './serve.ts';
+import { alike, deferred, type Served, serve } from './serve.ts';
 
 /** docs/protocol.md, "Who may call". */
 
@@ -42,7 +42,7 @@ function counting() {
   return { router, ran };
 }
 
-for (const carrier of carriers) {
+for (const carrier of alike) {
   describe(`authenticate on ${carrier}`, () => {
     const lifetime = suiteLifetime();
     let common: Served;

@@ -13,6 +13,8 @@ import { type ServerName, servers } from '../../servers.ts';
 
 type Carrier = ServerName | 'handler';
 export const carriers: readonly Carrier[] = [...servers, 'handler'];
+/** For what all of them do alike: the handler stands for node:http, and that server for the handler. */
+export const alike = servers.includes('node') ? servers : carriers;
 
 export type Served = Pick<StartedApp, 'app' | 'lines' | 'client'>;
 

@@ -1,5 +1,5 @@
-import { dispatcherSubjects } from './subjects.ts';
+import { dispatcherSubjects, functionSubject } from './subjects.ts';
 import { answersBodies } from './suite.ts';
 
-/** What the app has below it. */
-for (const subject of dispatcherSubjects) answersBodies(...subject);
+/** What the app has below it, and what has no app. */
+for (const subject of [functionSubject, ...dispatcherSubjects]) answersBodies(...subject);

@@ -1,4 +1,4 @@
-import { appSubjects, functionSubject } from './subjects.ts';
+import { appSubjects } from './subjects.ts';
 import { answersBodies } from './suite.ts';
 
-for (const subject of [functionSubject, ...appSubjects]) answersBodies(...subject);
+for (const subject of appSubjects) answersBodies(...subject);

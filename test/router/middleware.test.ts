@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
+import { handlePayload } from '../../src/caller/runs.ts';
 import {
   type CallContext,
   type Ended,
-  handleRequest,
   type Middleware,
   type Procedure,
   Router,
@@ -60,7 +60,7 @@ describe('the order of links', () => {
       middle.merge(inner, 'm.', { use: [note('merge')], authorize: ask('merge authorize') });
       const outer = new Router().use(note('outer 1')).use(note('outer 2'));
       outer.merge(middle, 'o.');
-      const replied = handleRequest({ method: 'o.m.p', id: 1 }, outer);
+      const replied = handlePayload({ method: 'o.m.p', id: 1 }, outer);
       assert.equal(ran.length, isLater ? 1 : 17);
       assert.deepEqual(await replied, { jsonrpc: '2.0', id: 1, result: null });
       const [on, back] = [ran.slice(0, 11), ran.slice(11)];

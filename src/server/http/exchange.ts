@@ -53,8 +53,6 @@ export interface ExchangeContext {
 export interface Responder {
   /** Gets the body, or is told that the client has gone. */
   exchange: Exchange | undefined;
-  /** Says whose request it is, as far as that is known. */
-  scope: RequestScope | undefined;
   /** The answer is complete, or the client has gone: nothing may be written any more. */
   readonly isDone: boolean;
   /** The address of the connection. Costly on uWebSockets.js. */
@@ -91,6 +89,8 @@ export class Exchange implements ReplySink<BodyAnswer> {
   readonly #cors: CorsLines;
   readonly #isHead: boolean;
   readonly facts: RequestFacts;
+  /** Undefined before `begin`. */
+  scope: RequestScope | undefined = undefined;
   /** Answers the body. Another one than the service is set before anything is answered. */
   handler: BodyHandler;
   /** The span of the request, if requests are traced. Set before anything else is done with the request. */
@@ -134,15 +134,10 @@ export class Exchange implements ReplySink<BodyAnswer> {
     response.exchange = this;
   }
 
-  /** Of the request; undefined before `begin`. */
-  get scope(): RequestScope | undefined {
-    return this.#response.scope;
-  }
-
   /** Begins a request that has passed its checks. Who calls may be written into the scope; then its answer is made. */
   begin(head: RequestHead): RequestScope {
     const scope = new RequestScope(this.facts);
-    this.#response.scope = scope;
+    this.scope = scope;
     this.#closes = head.closes;
     if (this.span !== undefined) scope.trace = this.span.calls;
     if (this.handler.takesEvents ?? head.acceptsEvents) {
@@ -367,7 +362,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
       return;
     }
     const cors = this.handler.isUncached === true ? this.#cors.uncached : this.#cors;
-    const limit = rateLimitLines(response.scope?.rateNotice);
+    const limit = rateLimitLines(this.scope?.rateNotice);
     if (this.#events?.isOpen === true) {
       const lines = [...eventStreamLines, ...this.#cors.lines, ...limit];
       this.#events.start(response.events(this.#events), lines, () => this.span?.answered(200));

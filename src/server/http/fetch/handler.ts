@@ -1,5 +1,4 @@
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, failure, type ReplyLines } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
@@ -77,7 +76,6 @@ const waitingBytes = 64 * 1024;
 
 class FetchResponse implements Responder, EventOutlet {
   exchange: Exchange | undefined;
-  scope: RequestScope | undefined;
   readonly connectedFrom = undefined;
   readonly #request: Request;
   readonly #resolve: (response: Response) => void;

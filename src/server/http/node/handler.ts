@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import { addressKey } from '../../../core/dispatch/caller-key.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
 import type { Answer, ReplyLines } from '../edge/answer.ts';
@@ -14,7 +14,6 @@ import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import type { Exchange, ExchangeContext, Responder } from '../exchange.ts';
 import { Outflow } from '../outflow.ts';
 import { Routes } from '../routes.ts';
-import type { IdleConnection, IdleConnections } from './idle-connections.ts';
 import {
   type HookedReply,
   type Mount,
@@ -125,13 +124,14 @@ const heldRequests = 2000;
  * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
  *   the replies to the first ones hold already.
  */
-export class NodeConnection implements IdleConnection {
+export class NodeConnection {
   /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
   refused = false;
   readonly #open = new Set<NodeResponse>();
   #newest: NodeResponse | undefined;
   readonly socket: Socket;
   readonly #idle: IdleConnections | undefined;
+  /** Whose it is, once somebody has asked. */
   caller: string | undefined;
   /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
@@ -206,6 +206,43 @@ function connectionOf(
   return holder[key];
 }
 
+/** The connections of one server that have had a reply and wait for their next request, longest idle first. */
+export class IdleConnections {
+  readonly #all = new Set<NodeConnection>();
+
+  add(connection: NodeConnection): void {
+    this.#all.add(connection);
+  }
+
+  delete(connection: NodeConnection): void {
+    this.#all.delete(connection);
+  }
+
+  /** Takes a socket out that becomes a WebSocket. */
+  deleteSocket(socket: Socket): void {
+    for (const one of this.#all) if (one.socket === socket) this.delete(one);
+  }
+
+  /**
+   * Closes the connection that is idle for the longest time.
+   *
+   * @param caller only one of this caller; undefined: of anybody
+   * @returns whether there was one
+   */
+  closeOne(caller: string | undefined): boolean {
+    for (const one of this.#all) {
+      if (caller !== undefined) {
+        one.caller ??= addressKey(addressText(one.socket.remoteAddress));
+        if (one.caller !== caller) continue;
+      }
+      this.delete(one);
+      one.cut();
+      return true;
+    }
+    return false;
+  }
+}
+
 const headBytes = 256;
 
 export class NodeResponse implements Responder, EventOutlet {
@@ -214,7 +251,6 @@ export class NodeResponse implements Responder, EventOutlet {
   readonly #mount: Mount;
   readonly #res: ServerResponse;
   exchange: Exchange | undefined;
-  scope: RequestScope | undefined;
   /** The body, where it was read before; null: the parser left nothing that can be used. */
   #read: string | Uint8Array | null | undefined;
   #isAnswered = false;
@@ -350,7 +386,7 @@ export class NodeResponse implements Responder, EventOutlet {
     else this.#res.end(body);
     // Mostly the system has taken all of it. Nobody knows how much of the rest the client takes.
     if (bytes > 0 && this.#res.writableLength > 0) {
-      const { scope } = this;
+      const scope = this.exchange?.scope;
       const cut = () => this.cut();
       const mayWait = bytes <= largeBody;
       this.#outflow = new Outflow(this.#context.outflow, { scope, cut, isShared, mayWait });

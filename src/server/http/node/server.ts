@@ -18,8 +18,7 @@ import { maxHeaderBytes } from '../edge/request-checks.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { Scheme } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { createHandler, createRoutes } from './handler.ts';
-import { IdleConnections } from './idle-connections.ts';
+import { createHandler, createRoutes, IdleConnections } from './handler.ts';
 import { ownLine } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 

@@ -1,6 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Answer, ReplyLines } from '../edge/answer.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
@@ -105,7 +104,6 @@ export class UwsResponse implements Responder {
    */
   closer: Pick<HttpResponse, 'close'> | undefined;
   exchange: Exchange | undefined;
-  scope: RequestScope | undefined;
 
   /**
    * Must be made first in a handler: a handler that returns or throws before it has called `onAborted` aborts the
@@ -275,7 +273,8 @@ class UnsentReply {
    * @param isShared whether the bytes exist once, however many clients wait for them
    */
   constructor(response: UwsResponse, body: Uint8Array, isShared: boolean) {
-    const { res, replies, scope } = response;
+    const { res, replies } = response;
+    const scope = response.exchange?.scope;
     this.#response = response;
     this.#res = res;
     this.#rest = body;

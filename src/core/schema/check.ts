@@ -13,6 +13,7 @@ import {
   isScalar,
   type Member,
   mayBeUndefined,
+  missingNames,
   type ObjectNode,
   type SchemaNode,
   takesAnything,
@@ -173,8 +174,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
   #valueCode(node: SchemaNode, v: string): string | undefined {
     if (takesAnything(node)) return 'true';
     switch (node.kind) {
-      case 'unknown':
-        return 'true';
       case 'never':
         return 'false';
       case 'undefined':
@@ -270,8 +269,8 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
       conditions.push(`${this.#code.value(optionalMembersFit)}(v, ${table})`);
     }
     if (dependentRequired !== undefined) {
-      const holds = this.#code.value(dependenciesHold);
-      conditions.push(`${holds}(v, ${this.#code.value(Object.entries(dependentRequired))})`);
+      const missing = this.#code.value(missingNames);
+      conditions.push(`${missing}(v, ${this.#code.value(dependentRequired)}).length === 0`);
     }
     if (propertyNames !== undefined)
       conditions.push(`Object.keys(v).every(${this.#functionOf(propertyNames)})`);
@@ -408,16 +407,6 @@ function containsBetween(
 ): boolean {
   const count = items.filter((item) => check(item)).length;
   return count >= least && count <= most;
-}
-
-function dependenciesHold(
-  value: object,
-  dependencies: readonly (readonly [string, readonly string[]])[],
-): boolean {
-  return dependencies.every(
-    ([name, others]) =>
-      !Object.hasOwn(value, name) || others.every((other) => Object.hasOwn(value, other)),
-  );
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   type IntersectionNode,
   inPlace,
   isScalar,
+  missingNames,
   type ObjectNode,
   resolved,
   type SchemaNode,
@@ -130,7 +131,7 @@ class Explainer {
         this.#refuse(member, undefined, place, 'is required');
       }
     }
-    for (const name of dependencies(node, value)) {
+    for (const name of missingNames(value, node.dependentRequired)) {
       if (missing.has(name)) continue;
       missing.add(name);
       this.#refuse(memberNode(node, name), undefined, path + shownSegment(name), 'is required');
@@ -236,13 +237,6 @@ function resembles(variant: SchemaNode, value: unknown): boolean {
     }
     default:
       return false;
-  }
-}
-
-/** The members that have to be there because of others that are, and that are not. */
-function* dependencies({ dependentRequired = {} }: ObjectNode, value: object): Iterable<string> {
-  for (const [name, others] of Object.entries(dependentRequired)) {
-    if (Object.hasOwn(value, name)) yield* others.filter((other) => !Object.hasOwn(value, other));
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type ArrayNode,
   hasDefault,
   type IntersectionNode,
+  isScalar,
   type Member,
   type ObjectNode,
   type SchemaNode,
@@ -183,9 +184,8 @@ class DefaultsCompiler {
       const text = shortened(JSON.stringify(given), 80);
       throw new RegistrationError(`${at} ${text} does not match its schema`);
     }
-    if (typeof given !== 'object' || given === null)
-      return fill === undefined ? () => given : () => fill(given);
-    const complete = fill ?? ((value: unknown) => value);
+    const complete: Fill = fill ?? ((value) => value);
+    if (isScalar(given)) return () => complete(given);
     // Each call parses a default of its own, so that a later change to the schema's object changes no call.
     const text = JSON.stringify(given);
     const make = (): unknown => {

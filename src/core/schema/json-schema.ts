@@ -6,6 +6,7 @@ import { isObject } from '../base/value-kinds.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import {
   anything,
+  hasDefault,
   intersectionOf,
   type Member,
   type NamePattern,
@@ -424,8 +425,7 @@ class JsonSchemaReader {
     const members = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, schema]): Member => {
         const node = this.#part(schema, within(at, shownSegment(name)));
-        const isFilled =
-          this.#options.fills === true && !at.isInNot && node.notes.default !== undefined;
+        const isFilled = this.#options.fills === true && !at.isInNot && hasDefault(node);
         return { name, node, isRequired: required.delete(name) && !isFilled };
       },
     );

@@ -250,6 +250,16 @@ export function takesAnything(node: SchemaNode): boolean {
   }
 }
 
+/** The members that a value must have because of others that it has, and that it has not. */
+export function missingNames(
+  value: object,
+  dependentRequired: ObjectNode['dependentRequired'] = {},
+): readonly string[] {
+  return Object.entries(dependentRequired).flatMap(([name, others]) =>
+    Object.hasOwn(value, name) ? others.filter((other) => !Object.hasOwn(value, other)) : [],
+  );
+}
+
 /** Whether a value may have members that nothing else declares. */
 export function takesMore(rest: SchemaNode | undefined): rest is SchemaNode {
   return rest !== undefined && rest.kind !== 'never';

@@ -141,8 +141,8 @@ export function compileReturns(
   const { check } = checks;
   const mismatchOf = (projected: unknown): string | undefined => {
     if (check(projected)) return undefined;
-    const [first] = explain(schema, projected, checks);
-    if (first === undefined) return 'it is of another type';
+    // There is an issue for each value that does not match.
+    const [first] = explain(schema, projected, checks) as [ParamIssue];
     const { path, message, expected, received } = first;
     return `${path === '' ? 'it' : path} ${message} (expected ${expected}, received ${received})`;
   };

@@ -9,7 +9,7 @@ import {
   TypeRegistry,
 } from '@sinclair/typebox';
 import { registerFormats } from './formats.ts';
-import { type Member, type NamePattern, type SchemaNode, unionOf } from './model.ts';
+import { hasDefault, type Member, type NamePattern, type SchemaNode, unionOf } from './model.ts';
 import { expressionOf, unicodeFault } from './pattern-syntax.ts';
 import { escapePointer } from './pointer.ts';
 import {
@@ -206,7 +206,7 @@ class Reader {
     const required = new Set(Array.isArray(given.required) ? (given.required as unknown[]) : []);
     const members = Object.entries(properties).map(([name, schema]): Member => {
       const node = this.part(schema, at.in(`/${escapePointer(name)}`));
-      const isFilled = this.#fills && !at.isInNot && node.notes.default !== undefined;
+      const isFilled = this.#fills && !at.isInNot && hasDefault(node);
       return { name, node, isRequired: required.delete(name) && !isFilled };
     });
     let rest = this.rest(additionalProperties, at);

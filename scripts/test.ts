@@ -66,7 +66,6 @@ const alone = new Set([
   'test/router/schema/patterns.test.ts',
   'test/service/blocked.test.ts',
   'test/service/lifecycle.test.ts',
-  'test/service/startup.test.ts',
   'test/service/tracing.test.ts',
   'test/transports/transports.test.ts',
 ]);

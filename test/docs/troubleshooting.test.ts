@@ -47,9 +47,9 @@ const elsewhere: Readonly<Record<string, readonly [file: string, part: string]>>
     'it needs the package jose',
   ],
   '… does not share a port: …': ['supervisor/processes/start.long', 'does not share a port'],
-  'setup() of … failed: …': ['service/startup', 'setup()'],
-  '… had not ended on the main thread after … ms: …': ['service/startup', 'startTimeoutMs'],
-  'the modules registered other procedures, …': ['service/startup', 'other procedures'],
+  'setup() of … failed: …': ['service/startup.long', 'setup()'],
+  '… had not ended on the main thread after … ms: …': ['service/startup.long', 'startTimeoutMs'],
+  'the modules registered other procedures, …': ['service/startup.long', 'other procedures'],
   'tandem … is gone: …': ['cli/help', 'is gone: '],
 };
 

@@ -162,12 +162,15 @@ function isWrittenAsModule(file: URL): boolean {
 /** @param file a path, or a file: URL. A file that can't be read has the hash '' */
 export function readContent(file: string): FileContent {
   try {
-    const bytes = readFileSync(file.startsWith('file:') ? new URL(file) : file);
-    const hash = createHash('sha256').update(bytes).digest('base64url');
-    return { hash, mayImport: /\bimport\s*\(/.test(bytes.toString('latin1')) };
+    return contentOf(readFileSync(file.startsWith('file:') ? new URL(file) : file));
   } catch {
     return { hash: '', mayImport: false };
   }
+}
+
+export function contentOf(bytes: Buffer): FileContent {
+  const hash = createHash('sha256').update(bytes).digest('base64url');
+  return { hash, mayImport: /\bimport\s*\(/.test(bytes.toString('latin1')) };
 }
 
 /** Whether a resolution is for a require: it has the condition `require` and not `import` (nodejs.org/api/module.html). */

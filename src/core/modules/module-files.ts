@@ -1,11 +1,11 @@
 import { type BigIntStats, realpathSync, type Stats, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
 import { didYouMean } from '../base/suggest.ts';
 import { type Files, tellFilesLoaded } from './import-graph.ts';
-import { readContent } from './import-hooks.ts';
+import { contentOf, readContent } from './import-hooks.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
@@ -108,28 +108,37 @@ export class SourceFiles {
     return differing;
   }
 
-  /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. */
-  changed(): string | undefined {
-    const { files } = this;
-    if (this.#mixed !== undefined) return this.#mixed;
-    for (const [path, hash] of files) {
-      const stamp = stampAt(path);
+  /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. Does not hold this thread. */
+  async changed(): Promise<string | undefined> {
+    for (const [path, hash] of [...this.files]) {
+      if (this.#mixed !== undefined) break;
+      const stamp = stampOf(await stat(path, { bigint: true }).catch(() => undefined));
       if (stamp === this.#stamps.get(path)) continue;
-      if (stamp === missing || readContent(path).hash !== hash) return path;
+      const bytes = stamp === missing ? undefined : await readFile(path).catch(() => undefined);
+      if (bytes === undefined || contentOf(bytes).hash !== hash) return path;
       // The stamp was taken before the content was read, so a write after that changes the next stamp.
       this.#stamps.set(path, stamp);
     }
-    return undefined;
+    return this.#mixed;
   }
 
   /**
    * Call it before another thread loads the files. Afterwards the returned function names a file that the thread may
-   * have loaded with other content, even if the file was changed and then put back.
+   * have loaded with other content, even if the file was changed and then put back. Holds this thread for a stat of each file: the
+   * content is read of those that `changed` has not seen.
    */
   watch(): () => string | undefined {
-    const changed = this.changed();
-    if (changed !== undefined) return () => changed;
-    const before = new Map(this.#stamps);
+    const { files } = this;
+    const mixed = this.#mixed;
+    if (mixed !== undefined) return () => mixed;
+    const before = new Map<string, string>();
+    for (const [path, hash] of files) {
+      const stamp = stampAt(path);
+      const isSeen = stamp === this.#stamps.get(path);
+      if (!isSeen && (stamp === missing || readContent(path).hash !== hash)) return () => path;
+      this.#stamps.set(path, stamp);
+      before.set(path, stamp);
+    }
     return () => {
       for (const [path, stamp] of before) if (stampAt(path) !== stamp) return path;
       return undefined;

@@ -49,7 +49,10 @@ async function reload(router: AnyRouter, path: string): Promise<boolean> {
   const file = locateModule(path);
   const last = lastLoad(router, file.url);
   const known = last === undefined ? undefined : graphOf(last.entry);
-  if (known?.complete === true && new SourceFiles(() => known.files).changed() === undefined)
+  if (
+    known?.complete === true &&
+    (await new SourceFiles(() => known.files).changed()) === undefined
+  )
     return false;
   const fresh = await loadModules([path], { generation: 1 });
   const load = lastLoad(fresh.router, file.url);

@@ -138,9 +138,10 @@ export class Deployment implements Routing, Replicas {
    * @param paths the modules as the operator named them
    * @throws StartupError if one of the modules has gone
    */
-  isUpToDate(paths: readonly string[]): boolean {
-    if (this.modules?.complete !== true || this.sources.changed() !== undefined) return false;
+  async isUpToDate(paths: readonly string[]): Promise<boolean> {
+    if (this.modules?.complete !== true) return false;
     const { modules } = this.modules;
+    if ((await this.sources.changed()) !== undefined) return false;
     // A path may lead to another file by now, such as a link to the newest release.
     return paths.every((path, i) => locateModule(path).url === modules[i]?.url);
   }
@@ -366,6 +367,8 @@ export class DeploymentLoad {
       for (const group of this.#groupsOf(modules)) this.#createPool(group);
       for (const { workers } of this.#deployment.pools.values()) workers.expect(expected);
       await this.#workersReady((aWorker) => `${aWorker} could not start`);
+      // Later a thread that starts need not read what was seen here.
+      void this.#deployment.sources.changed();
       const [codeMs, modulesMs, workersMs] = [
         beganMs,
         loadedMs - beganMs,
@@ -400,7 +403,7 @@ export class DeploymentLoad {
       const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
       await Promise.race([ready, inWorker(failure)]);
       await inWorker(workers.settle(0));
-      const changed = this.#deployment.sources.changed();
+      const changed = await this.#deployment.sources.changed();
       if (changed !== undefined) throw new ChangedFileError(changed);
       workers.passTrial();
     });

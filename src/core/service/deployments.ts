@@ -179,10 +179,12 @@ export class Deployments {
     reloads.isUnderWay = true;
     try {
       for (let left = tries; !this.#closed; ) {
-        const old = this.#current;
-        if (old?.isUpToDate(modules) === true) return false;
         this.#givenUp = new AbortController();
         const { signal } = this.#givenUp;
+        const old = this.#current;
+        const isUpToDate = await old?.isUpToDate(modules);
+        if (signal.aborted) continue;
+        if (isUpToDate) return false;
         const next = new Deployment(this.#context);
         this.#next = next;
         const load = new DeploymentLoad(next, modules, this.#context, this.#onOutdated, signal);

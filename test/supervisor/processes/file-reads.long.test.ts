@@ -52,8 +52,8 @@ const reasons: readonly [why: string, is: (use: Use, folder: string) => boolean]
   ['the log is written at once', ({ name }) => name === 'writeSync'],
   ['Node loads code so', ({ stack }) => stack.includes('node:internal/modules/')],
   [
-    'a reload, and the start of a thread, look at the files of the modules',
-    ({ on }, folder) => on.startsWith(folder),
+    'a reload, and the start of a thread, look for the files of the modules',
+    ({ name, on }, folder) => /^(?:stat|realpath)Sync$/.test(name) && on.startsWith(folder),
   ],
   [
     'the kernel tells the CPU time from memory: of this thread, and for the last time of one that ends',

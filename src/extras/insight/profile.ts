@@ -70,7 +70,7 @@ export async function takeProfile(
   let threads: InspectedThreads | undefined;
   try {
     threads = await connect(covered);
-    return await new Profiling(covered, threads, order, left).run();
+    return await profileOf(covered, threads, order, left);
   } finally {
     threads?.disconnect();
     isUnderWay = false;
@@ -86,109 +86,78 @@ async function connect({ workers }: ProfiledThreads): Promise<InspectedThreads> 
   }
 }
 
-class Profiling {
-  readonly #covered: ProfiledThreads;
-  readonly #main: InspectedThread;
-  readonly #workers: readonly InspectedThread[];
-  readonly #order: ProfileOrder;
-  readonly #left: Promise<void>;
-  #hasLeft: boolean;
+async function profileOf(
+  covered: ProfiledThreads,
+  { main, workers }: InspectedThreads,
+  { seconds, intervalMs }: ProfileOrder,
+  left: AbortSignal,
+): Promise<Profile> {
   /** Why there is nothing of a thread. */
-  readonly #failures = new Map<InspectedThread, string>();
-
-  constructor(
-    covered: ProfiledThreads,
-    { main, workers }: InspectedThreads,
-    order: ProfileOrder,
-    left: AbortSignal,
-  ) {
-    this.#covered = covered;
-    this.#main = main;
-    this.#workers = workers;
-    this.#order = order;
-    this.#hasLeft = left.aborted;
-    this.#left = new Promise((resolve) => {
-      left.addEventListener('abort', () => {
-        this.#hasLeft = true;
-        resolve();
-      });
-    });
-  }
-
-  async run(): Promise<Profile> {
-    const { seconds, intervalMs } = this.#order;
-    await this.#each(this.#workers, (thread) => this.#begin(thread));
-    // In a turn of its own: no call that runs is taken for what stops the thread.
-    await nextTurn();
-    this.#stopIfLeft();
-    await this.#each([this.#main], (thread) => this.#begin(thread));
-    const began = clockMs();
-    await this.#wait(seconds * 1000);
-    this.#stopIfLeft();
-    const texts = new Map<InspectedThread, string>();
-    const ms = clockMs() - began;
-    const all = [this.#main, ...this.#workers];
-    await this.#each(all, async (thread) => {
-      texts.set(thread, profileIn(await thread.ask('Profiler.stop')));
-    });
-    const threads = all.map((thread) => this.#resultOf(thread, texts.get(thread)));
-    return { ms: Math.round(ms), intervalMs, threads };
-  }
-
-  async #begin(thread: InspectedThread): Promise<void> {
-    await thread.ask('Profiler.enable');
-    const interval = Math.round(this.#order.intervalMs * 1000);
-    await thread.ask('Profiler.setSamplingInterval', { interval });
-    await thread.ask('Profiler.start');
-  }
-
+  const failures = new Map<InspectedThread, string>();
+  const hasLeft = new Promise<void>((resolve) => {
+    left.addEventListener('abort', () => resolve());
+  });
+  const stopIfLeft = (): void => {
+    if (left.aborted) throw new ProfileError('left', 'whoever asked for the profile has gone');
+    if (covered.isEnding()) throw new ProfileError('left', 'the service ends');
+  };
   /** Does a step in each thread that has not failed, at the same time. */
-  async #each(
+  const each = async (
     threads: readonly InspectedThread[],
     step: (thread: InspectedThread) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<void> => {
     const steps = threads.map(async (thread) => {
-      if (this.#failures.has(thread)) return;
+      if (failures.has(thread)) return;
       const done = step(thread).catch((error: unknown) => {
-        this.#failures.set(thread, messageOf(error));
+        failures.set(thread, messageOf(error));
       });
-      const isDone = await isDoneWithin(Promise.race([done, this.#left]), answerMs);
-      if (!isDone) this.#failures.set(thread, `no answer within ${answerMs} ms: in native code`);
+      const isDone = await isDoneWithin(Promise.race([done, hasLeft]), answerMs);
+      if (!isDone) failures.set(thread, `no answer within ${answerMs} ms: in native code`);
     });
     await Promise.all(steps);
-  }
-
-  async #wait(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    let ending: NodeJS.Timeout | undefined;
-    const over = new Promise<void>((resolve) => {
-      timer = startTimer(ms, resolve);
-      ending = setInterval(() => this.#covered.isEnding() && resolve(), endingMs);
-    });
-    await Promise.race([over, this.#left]);
-    clearTimeout(timer);
-    clearInterval(ending);
-  }
-
-  #stopIfLeft(): void {
-    if (this.#hasLeft) throw new ProfileError('left', 'whoever asked for the profile has gone');
-    if (this.#covered.isEnding()) throw new ProfileError('left', 'the service ends');
-  }
-
-  /** @param profile its text; undefined: there is none */
-  #resultOf(thread: InspectedThread, profile: string | undefined): ThreadProfile {
+  };
+  const begin = async (thread: InspectedThread): Promise<void> => {
+    await thread.ask('Profiler.enable');
+    const interval = Math.round(intervalMs * 1000);
+    await thread.ask('Profiler.setSamplingInterval', { interval });
+    await thread.ask('Profiler.start');
+  };
+  await each(workers, begin);
+  // In a turn of its own: no call that runs is taken for what stops the thread.
+  await nextTurn();
+  stopIfLeft();
+  await each([main], begin);
+  const began = clockMs();
+  await pause(seconds * 1000, hasLeft, () => covered.isEnding());
+  stopIfLeft();
+  const texts = new Map<InspectedThread, string>();
+  const ms = clockMs() - began;
+  const all = [main, ...workers];
+  await each(all, async (thread) => {
+    texts.set(thread, profileIn(await thread.ask('Profiler.stop')));
+  });
+  const threads = all.map((thread): ThreadProfile => {
     const { threadId } = thread;
-    const head = { name: this.#nameOf(threadId), threadId };
-    const error = this.#failures.get(thread);
+    const group = covered.workers.find((worker) => worker.threadId === threadId)?.group;
+    const worker = `worker-${group === undefined ? '' : `${group}-`}${threadId}`;
+    const head = { name: threadId === 0 ? 'main' : worker, threadId };
+    const [profile, error] = [texts.get(thread), failures.get(thread)];
     if (error === undefined && profile !== undefined) return { ...head, profile };
     return { ...head, error: error ?? 'it gave no profile' };
-  }
+  });
+  return { ms: Math.round(ms), intervalMs, threads };
+}
 
-  #nameOf(threadId: number): string {
-    if (threadId === 0) return 'main';
-    const group = this.#covered.workers.find((worker) => worker.threadId === threadId)?.group;
-    return `worker-${group === undefined ? '' : `${group}-`}${threadId}`;
-  }
+async function pause(ms: number, hasLeft: Promise<void>, isEnding: () => boolean): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let ending: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = startTimer(ms, resolve);
+    ending = setInterval(() => isEnding() && resolve(), endingMs);
+  });
+  await Promise.race([over, hasLeft]);
+  clearTimeout(timer);
+  clearInterval(ending);
 }
 
 function profileIn(result: string): string {

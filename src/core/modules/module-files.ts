@@ -110,7 +110,7 @@ export class SourceFiles {
 
   /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. Does not hold this thread. */
   async changed(): Promise<string | undefined> {
-    for (const [path, hash] of [...this.files]) {
+    for (const [path, hash] of this.files) {
       if (this.#mixed !== undefined) break;
       const stamp = stampOf(await stat(path, { bigint: true }).catch(() => undefined));
       if (stamp === this.#stamps.get(path)) continue;

@@ -37,6 +37,8 @@ export interface TransportFacts {
 /** The call got no valid reply: no connection, a response that is not JSON-RPC, wrong ids. */
 export class RpcTransportError extends Error implements TransportFacts {
   override readonly name = 'RpcTransportError';
+  /** None: so that the code of any error of a call can be read. */
+  declare readonly code: undefined;
   declare readonly url: string;
   declare readonly status: number | undefined;
   declare readonly contentType: string | undefined;

@@ -126,6 +126,7 @@ async function errors(): Promise<void> {
     typeof error,
     RpcError<404, { id: string }> | RpcError<423, undefined> | RpcError | RpcTransportError
   >(true);
+  same<typeof error.code, number | undefined>(true);
   if (hasCode(error, 404)) same<typeof error.data, { id: string }>(true);
   else if (hasCode(error, 423)) same<typeof error.data, undefined>(true);
   else if (hasCode(error, -32602)) same<typeof error.data, unknown>(true);

@@ -1,4 +1,4 @@
-/** For each stage that a body passes in the front end: the worst known body of a given size. */
+/** For each stage that a body passes in the main thread: the worst known body of a given size. */
 
 /** Procedures to register beside those that are called: a misspelt name resembles all of them. */
 export const procedures = 10_000;

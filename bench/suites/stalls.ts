@@ -65,7 +65,7 @@ function report(series: SeriesSet): readonly Target[] {
 export const stalls: Suite = {
   name: 'stalls',
   about:
-    'The longest turn of the event loop that one request causes: for each stage of the front end, the worst body known.',
+    'The longest turn of the event loop that one request causes: for each stage of the main thread, the worst body known.',
   plan,
   open,
   report,

@@ -63,7 +63,7 @@ export function WorkerTable({ workers, cpu }: Pick<Figures, 'workers'> & Pick<Sa
   return (
     <FiguresTable
       title="Workers"
-      none="There are none: every call runs in the front end."
+      none="There are none: every call runs in the main thread."
       rows={rows}
       keyOf={threadKey}
       columns={[

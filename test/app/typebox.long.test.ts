@@ -73,7 +73,7 @@ const programs: Readonly<Record<string, { readonly file: string; readonly text: 
       const call = (request) => handleRequest(request, router);
       ${ask}`,
   },
-  'modules, loaded in the front end and in workers': {
+  'modules, loaded in the main thread and in workers': {
     file: 'main.mjs',
     text: `import { Dispatcher } from 'tandem-rpc';
       const options = ${JSON.stringify(patience)};

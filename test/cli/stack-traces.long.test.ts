@@ -69,7 +69,7 @@ for (const flags of [[], ['--enable-source-maps']]) {
       assertAllThere(stderr);
     });
 
-    it('of errors in the front end and in a worker', async () => {
+    it('of errors in the main thread and in a worker', async () => {
       const running = start('serve', './procedures.mjs', '--port', '0');
       const [, url = ''] = await running.seen('stderr', /listens on (http\S+)/);
       for (const method of ['fails', 'failsHere']) {

@@ -184,7 +184,7 @@ describe('the cores that a process can keep busy', () => {
     );
   });
 
-  it('are told of once more where there is one, which front end and workers share', () => {
+  it('are told of once more where there is one, which main thread and workers share', () => {
     assert.equal(oneCoreNote(toCores(2, undefined)), undefined);
     assert.match(oneCoreNote(toCores(1, undefined)) ?? '', /^one core: .* heavy one$/);
     assert.match(

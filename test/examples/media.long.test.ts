@@ -122,7 +122,7 @@ test('each line of a table that is wrong is named', () => {
 });
 
 describe('examples/media over HTTP', () => {
-  test('answers who has signed in, from a worker and from the front end, which share the library', async (t) => {
+  test('answers who has signed in, from a worker and from the main thread, which share the library', async (t) => {
     const folder = temporaryFolder(t);
     process.env.MEDIA_LIBRARY = join(folder, 'library.db');
     const { url } = await startApp(t, {
@@ -138,7 +138,7 @@ describe('examples/media over HTTP', () => {
 
     const small = await api.images.thumb({ data: await grainyPhoto(450) });
     assert.equal((await sharp(small).metadata()).width, 400);
-    // The worker writes what the front end reads.
+    // The worker writes what the main thread reads.
     assert.deepEqual(await api.photos.load({ csv }), { added: 2 });
     assert.equal((await api.photos.get({ id: 1 })).title, 'Pier, at night');
     assert.equal(await codeOf(anybody.photos.get({ id: 1 })), 401);

@@ -194,7 +194,7 @@ describeWith(findNatsServer(), needs, 'the manifests, played', (program) => {
     await until(async () => {
       await call(direct, 'block');
       text = await scrape(ofMember);
-      return text.includes('tandem_front_end_blocked_seconds_total{');
+      return text.includes('tandem_main_thread_blocked_seconds_total{');
     });
     // The alert for gateways without members must not fire at a member.
     assert.ok(!text.includes('\ntandem_remote_members{'));

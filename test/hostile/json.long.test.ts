@@ -106,7 +106,7 @@ for (const transport of servers) {
     for (const place of ['in.', 'out.']) {
       let runs: number;
       test(`the count of runs, ${place}`, async () => {
-        // The front end of this process may have served another test.
+        // The main thread of this process may have served another test.
         runs = await countOf(client, place);
       });
       for (const one of forms.filter((each) => each.transports.includes(transport))) {

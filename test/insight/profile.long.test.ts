@@ -109,7 +109,7 @@ describe('a profile', () => {
     assert.match(places[0] ?? '', /^insight\/burning\.[jt]s:\d+:\d+$/);
     assert.equal(new Set(places).size, 1);
     // The stop at the beginning is nobody's.
-    const blamed = lines.filter(({ fields }) => fields.event === 'front-end-blocked');
+    const blamed = lines.filter(({ fields }) => fields.event === 'main-thread-blocked');
     for (const { fields } of blamed) assert.ok(names.includes(String(fields.method)));
   });
 

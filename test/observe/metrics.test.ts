@@ -265,11 +265,11 @@ describe('rendered metrics', () => {
     const text = await renderMetrics([
       placed('10', 'inline', 'asynchronous'),
       { ...ended, ...noFigures },
-      placed('9', 'worker', 'held the front end'),
+      placed('9', 'worker', 'held the main thread'),
     ]);
     const series = new Exposition(text).samples(placeMetric.name).map(({ labels }) => labels);
     assert.deepEqual(series, [
-      { procedure: 'a', place: 'worker', reason: 'held the front end', process: '9' },
+      { procedure: 'a', place: 'worker', reason: 'held the main thread', process: '9' },
       { procedure: 'a', place: 'inline', reason: 'asynchronous', process: '10' },
     ]);
   });

@@ -91,7 +91,7 @@ test('the log of a handler batch names its procedure, and no call', async (t) =>
 test('a batch procedure that holds the main thread is named', async (t) => {
   const running = await started(t);
   await callUntilNamed(running.dispatcher, 'blocks', 1);
-  const [line] = lineOf(running.lines, 'front-end-blocked');
+  const [line] = lineOf(running.lines, 'main-thread-blocked');
   assert.equal(line?.fields.method, 'blocks');
 });
 

@@ -104,7 +104,7 @@ test('2000 quick asynchronous calls name no procedure', async (t) => {
   assert.deepEqual(dispatcher.stats().blocked, {});
 });
 
-test('where topics are used, a procedure that holds the front end stays there, and the log says why', async (t) => {
+test('where topics are used, a procedure that holds the main thread stays there, and the log says why', async (t) => {
   const { dispatcher, lines } = await started(t, { modules: [fixture('topics.ts')] });
   await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 1 });
   await callUntilNamed(dispatcher, 'heavy', 5);

@@ -13,15 +13,15 @@ test('a handler that blocks the main thread before its first await is named, and
   assert.deepEqual(named(lines), ['atOnce'], 'once an episode');
   const decision = dispatcher.placementOf('atOnce');
   assert.equal(decision?.place, 'worker');
-  assert.match(decision.reason, /^it held the front end 3 times, the longest \d+ ms$/);
+  assert.match(decision.reason, /^it held the main thread 3 times, the longest \d+ ms$/);
   const move = lines.find(({ fields }) => fields.event === 'placement');
   assert.match(move?.message ?? '', /no longer shares the memory of its module/);
   assert.deepEqual([move?.fields.method, move?.fields.reason], ['atOnce', decision.reason]);
   // One word of few, however often it was and however long: a label must not grow with either.
   const text = await dispatcher.metrics?.text();
-  const series = 'procedure="atOnce",place="worker",reason="held the front end",process="0"';
+  const series = 'procedure="atOnce",place="worker",reason="held the main thread",process="0"';
   assert.ok(text?.includes(`\ntandem_procedure_place{${series}} 1\n`), text);
-  assert.equal(decision.cause, 'held the front end');
+  assert.equal(decision.cause, 'held the main thread');
 });
 
 test('a schema of another library that blocks the main thread is named by its procedure, and moves with it', async (t) => {
@@ -54,7 +54,10 @@ test('over HTTP what blocks the main thread is named in the log and the metrics,
   assert.deepEqual(named(lines), names);
   const metrics = await (await fetch(metricsUrl as string)).text();
   for (const name of names) {
-    assert.ok(metrics.includes(`tandem_front_end_blocked_total{procedure="${name}"} 1\n`), metrics);
+    assert.ok(
+      metrics.includes(`tandem_main_thread_blocked_total{procedure="${name}"} 1\n`),
+      metrics,
+    );
   }
 });
 

@@ -132,7 +132,7 @@ describe('pooled', () => {
     assert.ok(!running.threads.includes(thread));
   });
 
-  test('an id that only the worker can read is in the answer of the front end, too', async () => {
+  test('an id that only the worker can read is in the answer of the main thread, too', async () => {
     const { file } = running.journal;
     const params = JSON.stringify({ file, text: 'a' });
     const reply = (id: string) =>

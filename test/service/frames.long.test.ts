@@ -34,7 +34,7 @@ test('a stream of calls shares messages, however their results come back', async
     const frames = after.frames - before.frames;
     // More where a busy machine held the worker up, and some were taken back and sent again.
     assert.ok(calls >= inFlight * perLane);
-    // Half of what is in flight where the front end sees each result at once, more where it does not, and fewer where a busy
+    // Half of what is in flight where the main thread sees each result at once, more where it does not, and fewer where a busy
     // machine gives the two threads no time at the same time.
     assert.ok(calls / frames > Math.min(inFlight / 16, 16), `${calls} calls in ${frames} frames`);
   }

@@ -14,13 +14,13 @@ export async function threadOf(dispatcher: Dispatcher, method: string): Promise<
   return reply.result;
 }
 
-/** How often a procedure has been named for holding the front end. */
+/** How often a procedure has been named for holding the main thread. */
 export function timesNamed(dispatcher: Dispatcher, method: string): number {
   return dispatcher.stats().blocked[method]?.times ?? 0;
 }
 
 /**
- * Calls a procedure that holds the front end until it has been named so often. All these calls run on this thread. A call in
+ * Calls a procedure that holds the main thread until it has been named so often. All these calls run on this thread. A call in
  * which the garbage collector paused the thread for long may go unnamed, and that is rare.
  */
 export async function callUntilNamed(
@@ -47,6 +47,6 @@ export async function started(
 
 export function named(lines: readonly LogLine[]): string[] {
   return lines
-    .filter(({ fields }) => fields.event === 'front-end-blocked')
+    .filter(({ fields }) => fields.event === 'main-thread-blocked')
     .map(({ fields }) => String(fields.method));
 }

@@ -42,7 +42,7 @@ describe('calls are counted once each, by procedure, code and place', () => {
     await running.ask([]);
     await running.ask({ method: 'rpc.discover', id: 1 });
     await running.dispatcher.dispatchText('{');
-    // The front end reads the envelope alone, and the worker finds no JSON.
+    // The main thread reads the envelope alone, and the worker finds no JSON.
     await running.dispatcher.dispatchText('{"id":1,"method":"out.length","params":{"text":}}');
     const seen = await scrape(running);
     assert.deepEqual(seen.calls(), {

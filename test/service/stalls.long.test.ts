@@ -14,7 +14,7 @@ import { answerOf } from '../replies.ts';
 import { turn } from '../turns.ts';
 
 /**
- * What one body may make the front end do, counted: the worst bodies known for each stage. How long that
+ * What one body may make the main thread do, counted: the worst bodies known for each stage. How long that
  * takes is measured by `npm run bench -- --only stalls`.
  */
 
@@ -53,7 +53,7 @@ function sharedOf(body: string): Uint8Array {
   return shared;
 }
 
-describe('one body on the front end', () => {
+describe('one body on the main thread', () => {
   const modules = [moduleUrl('bench/subjects/stall-procedures.ts')];
   const { dispatcher: open } = TestService.suite({ modules });
   const waiting = new Router();

@@ -82,7 +82,7 @@ export function coresText({ count, quota }: Cores): string {
 export function oneCoreNote({ count, quota }: Cores): string | undefined {
   if (count > 1) return undefined;
   const shared =
-    'one core: the front end and the workers take turns on it, so that a light call may wait some milliseconds for a heavy one';
+    'one core: the main thread and the workers take turns on it, so that a light call may wait some milliseconds for a heavy one';
   return quota === undefined
     ? shared
     : `${shared}, and all of them stop until the next period once they have used up what ${quota.file} allows`;

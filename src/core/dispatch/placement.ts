@@ -7,7 +7,7 @@ export type PlacementCause =
   | 'asynchronous'
   | 'synchronous'
   | 'no modules'
-  | 'held the front end'
+  | 'held the main thread'
   | 'served by members';
 
 export interface PlacementDecision {
@@ -65,8 +65,8 @@ export const blockedToMove = 3;
 
 /** Why a procedure that blocked the main thread runs in the workers from now on. */
 export function movedForBlocking(times: number, longestMs: number): PlacementDecision {
-  const reason = `it held the front end ${times} times, the longest ${Math.round(longestMs)} ms`;
-  return { place: workerPlace, reason, cause: 'held the front end' };
+  const reason = `it held the main thread ${times} times, the longest ${Math.round(longestMs)} ms`;
+  return { place: workerPlace, reason, cause: 'held the main thread' };
 }
 
 /** Whether calls of a procedure of a module may ever come to the threads of a place: those that it begins on, or moves to. */

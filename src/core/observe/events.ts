@@ -92,12 +92,12 @@ export const logEvents = {
     'a procedure that blocked three times moved to workers',
     '`method`, `place`, `reason`',
   ),
-  'front-end-blocked': happening(
+  'main-thread-blocked': happening(
     'warn',
     'a procedure blocked the main thread, once an episode',
     '`method`, `ms`',
   ),
-  'front-end-freed': happening('warn', '60 s without', '`method`, `count`, `ms`'),
+  'main-thread-freed': happening('warn', '60 s without', '`method`, `count`, `ms`'),
   'main-thread-stack': line(
     'warn',
     'the main thread stands still: after 1 s, and after half of `watchdogTimeoutMs`',

@@ -55,12 +55,12 @@ export const callMetrics = {
 /** What holds the main thread, each with the label `procedure`. */
 export const blockedMetrics = {
   times: {
-    name: 'tandem_front_end_blocked_total',
+    name: 'tandem_main_thread_blocked_total',
     help: 'How often a procedure held the main thread for 25 ms of CPU time or more, by procedure.',
     measured: ['procedure'],
   },
   seconds: {
-    name: 'tandem_front_end_blocked_seconds_total',
+    name: 'tandem_main_thread_blocked_seconds_total',
     help: 'For how long procedures held the main thread in those times.',
     measured: ['procedure'],
   },
@@ -97,7 +97,7 @@ export const poolCounterTable = {
     help: 'Calls sent to workers in those messages.',
   },
   laneCalls: {
-    name: 'tandem_lane_calls_total',
+    name: 'tandem_express_calls_total',
     help: 'Short calls that ended on the express worker.',
   },
   deathsByExit: { ...deaths, labels: { reason: 'exit' } },
@@ -206,7 +206,7 @@ export const gaugeTable = {
   },
   callsInFlight: inFlight,
   laneCallsInFlight: {
-    name: 'tandem_lane_calls_in_flight',
+    name: 'tandem_express_calls_in_flight',
     help: 'Short calls that the express worker holds; they count as in flight in workers, too.',
   },
   openStreams: {

@@ -67,15 +67,15 @@ export class MainThreadBlockers {
       begins: () => {
         const ms = Math.round(this.#ms);
         this.#log.warn(
-          { event: 'front-end-blocked', method, ms },
-          `${method} held the front end for ${ms} ms, and every other call waited: ${this.#advice}`,
+          { event: 'main-thread-blocked', method, ms },
+          `${method} held the main thread for ${ms} ms, and every other call waited: ${this.#advice}`,
         );
       },
       ends: ({ count, ms }) => {
         if (count === 1) return;
         this.#log.warn(
-          { event: 'front-end-freed', method, count, ms },
-          `${method} holds the front end no longer`,
+          { event: 'main-thread-freed', method, count, ms },
+          `${method} holds the main thread no longer`,
         );
       },
     });

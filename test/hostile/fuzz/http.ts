@@ -25,7 +25,7 @@ function count(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-/** Calls that were sent so far: the front ends of one process share the module of procedures, and its count. */
+/** Calls that were sent so far: the main threads of one process share the module of procedures, and its count. */
 interface Sent {
   calls: number;
 }

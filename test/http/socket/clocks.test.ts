@@ -25,7 +25,7 @@ for (const transport of servers) {
       assert.equal(error.code, -32700);
     });
 
-    test("the time in which the front end was held up is no client's silence", async (t) => {
+    test("the time in which the main thread was held up is no client's silence", async (t) => {
       const { client, server } = await start(t, { streamPingMs: 50, socketIdleMs: 200 });
       const socket = await RawSocket.open(client());
       for (let id = 0; id < 3; id++) {

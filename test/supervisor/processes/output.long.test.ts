@@ -36,7 +36,7 @@ describe('a service whose output nobody reads any more', () => {
         for (const name of ['say.inline', 'say.pooled', 'say.inline', 'say.pooled']) {
           assert.equal(await call(url, name, {}), 1);
         }
-        // A worker's lines go through its front end, later than its reply.
+        // A worker's lines go through its main thread, later than its reply.
         while ((await lostOutput(url)) < before + 8);
         if (args.length !== 2) assert.equal(await where(url), pid);
         server.child.kill('SIGTERM');

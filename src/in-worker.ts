@@ -20,9 +20,8 @@ Object.setPrototypeOf(refuse, anyMember);
 export class Dispatcher {
   readonly router: AnyRouter;
 
-  constructor(given?: AnyRouter | { readonly router?: AnyRouter }) {
-    const router = Router.is(given) ? given : given?.router;
-    this.router = router ?? new Router();
+  constructor(given: AnyRouter | { readonly router?: AnyRouter } = defaultRouter) {
+    this.router = (Router.is(given) ? given : given.router) ?? new Router();
   }
 
   async close(): Promise<void> {}
@@ -52,4 +51,4 @@ export class RpcApp extends Dispatcher {
   }
 }
 
-export const rpcApp = new RpcApp(defaultRouter);
+export const rpcApp = new RpcApp();

@@ -197,6 +197,26 @@ describe('imports', () => {
     ]);
   });
 
+  test('of a supervisor bring options, the log and processes, and nothing that serves', () => {
+    const loaded = loadedWith('src/cli/main.ts', 'src/cli/program.ts', 'src/cli/serve.ts');
+    assert.deepEqual([...new Set(loaded.map(folderOf))].sort(), [
+      'cli',
+      'core/base',
+      'core/config',
+      'core/observe',
+      'server/app',
+      'server/http',
+      'server/process',
+    ]);
+    // What to do about a port that is taken, and about files that can't be opened.
+    assert.deepEqual(
+      loaded.filter((file) => /^src\/server\/(?:app|http)\//.test(file)),
+      ['src/server/app/open-files.ts', 'src/server/http/edge/http-server.ts'],
+    );
+    const packages = loaded.flatMap(staticPackagesOf).filter((name) => !name.startsWith('node:'));
+    assert.deepEqual([...new Set(packages)], ['commander']);
+  });
+
   test('never go between two ways of doing one thing', () => {
     const wrong = own.filter(({ from, to }) =>
       strangers.some((folders) => {

@@ -50,16 +50,19 @@ function createProgram(command: string): Command {
       },
     })
     .exitOverride();
-  addServe(program, version);
-  addGateway(program, version);
-  addMcp(program);
-  addCodegen(program);
-  addDiff(program);
-  addSchema(program);
-  addCall(program);
-  addList(program);
-  addOrders(program);
-  addInit(program, version);
+  const add = servers.get(command);
+  // A supervisor keeps for ever what it has made of the options of other commands.
+  if (add !== undefined) add(program, version);
+  else {
+    for (const addServer of servers.values()) addServer(program, version);
+    addCodegen(program);
+    addDiff(program);
+    addSchema(program);
+    addCall(program);
+    addList(program);
+    addOrders(program);
+    addInit(program, version);
+  }
   return program;
 }
 
@@ -71,7 +74,12 @@ const goneCommands: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Commands that go on without their output. */
-const servers: ReadonlySet<string | undefined> = new Set(['serve', 'gateway', 'mcp']);
+const servers: ReadonlyMap<string | undefined, (program: Command, version: string) => void> =
+  new Map([
+    ['serve', addServe],
+    ['gateway', addGateway],
+    ['mcp', addMcp],
+  ]);
 
 /** Runs one command line. Sets `process.exitCode` instead of exiting, so that a server goes on. */
 export async function runCli(argv: readonly string[]): Promise<void> {

@@ -14,6 +14,9 @@ export const mallocSettings: Readonly<Record<string, string>> = {
   MALLOC_TRIM_THRESHOLD_: String(4 * 1024 ** 2),
 };
 
+/** Milliseconds that a process may have beyond a short grace, as long as it gives signs of life. */
+export const endingMs = 5000;
+
 /** The file by which the guard of a server process tells the supervisor: the first one after the channel's. */
 export const guardFile = 4;
 

@@ -5,11 +5,8 @@ import { ownFolders } from '../../core/modules/module-url.ts';
 import { startOwnThread } from '../../core/modules/own-thread.ts';
 import type { LogLevel } from '../../core/observe/log.ts';
 import { expressionLines, stackExpression } from '../../core/workers/stack.ts';
-import { guardFile } from './fork-server.ts';
+import { endingMs, guardFile } from './fork-server.ts';
 import type { GuardData } from './guard-thread.ts';
-
-/** Milliseconds that a process may have beyond a short grace, as long as it gives signs of life. */
-export const endingMs = 5000;
 
 /** How often the guard looks for its supervisor and at the main thread, and how often the main thread shows that it turns, milliseconds. */
 const lookMs = 250;

@@ -18,8 +18,7 @@ import {
   type StartOrder,
   type ToServer,
 } from './channel.ts';
-import { forkServer, guardOf, takeAhead } from './fork-server.ts';
-import { endingMs } from './guard.ts';
+import { endingMs, forkServer, guardOf, takeAhead } from './fork-server.ts';
 import type { GuardLine } from './guard-thread.ts';
 import { type Answer, limitOf, type Order, type Outcome, type Stacks } from './orders.ts';
 

@@ -1,3 +1,4 @@
+import { withArticle } from '../base/text.ts';
 import { isPlain } from '../base/value-kinds.ts';
 
 /** A value that nests deeper holds itself, or was made to exhaust the stack. */
@@ -48,5 +49,5 @@ function nameOf(value: unknown): string {
   if (value === undefined) return 'undefined';
   if (typeof value !== 'object' || value === null) return `a ${typeof value}`;
   const { name } = value.constructor;
-  return name === '' ? 'an object of a class' : `a ${name}`;
+  return name === '' ? 'an object of a class' : withArticle(name);
 }

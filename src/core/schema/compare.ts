@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { cached } from '../base/cached.ts';
+import { withArticle } from '../base/text.ts';
 import { isObject } from '../base/value-kinds.ts';
 import { bytesFit } from './bytes.ts';
 import {
@@ -516,7 +517,7 @@ function described(node: SchemaNode): string {
   const type = node.kind === 'integer' ? node.kind : (typeOfNode(node) ?? 'value');
   const [tag] = tagsOf(node);
   const rest = tag === undefined ? '' : ` with ${shownValue(tag[0])}: ${shownValue(tag[1])}`;
-  return `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}${rest}`;
+  return `${withArticle(type)}${rest}`;
 }
 
 function shownLimit(limit: unknown): string {

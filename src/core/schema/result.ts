@@ -1,4 +1,5 @@
 import { cached } from '../base/cached.ts';
+import { withArticle } from '../base/text.ts';
 import { holdsParts, isPlain } from '../base/value-kinds.ts';
 import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
 import { shownSegment } from './pointer.ts';
@@ -198,7 +199,7 @@ function nameOf(part: object): string {
   if (Array.isArray(part)) return 'an array';
   const name = className(part);
   if (name === 'Object' || name === '') return 'an object';
-  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name.slice(0, 64)}`;
+  return withArticle(name.slice(0, 64));
 }
 
 function className(part: object): string {

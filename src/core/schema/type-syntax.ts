@@ -1,4 +1,5 @@
 import { escapeControls } from '../base/escape.ts';
+import { capitalized } from '../base/text.ts';
 
 /** Pieces of TypeScript: literals, comments, unions, members. No text of a schema can leave the place where it stands. */
 
@@ -33,7 +34,7 @@ export function typeName(given: string): string {
   const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(given);
   const from = isUrl ? Math.max(given.lastIndexOf('/'), given.lastIndexOf('#')) + 1 : 0;
   const words = given.slice(from, from + 200).match(/[A-Za-z0-9_$]+/g) ?? [];
-  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const name = words.map(capitalized).join('');
   return name === '' ? 'Schema' : name.replace(/^(?=[0-9])/, '_');
 }
 

@@ -1,4 +1,5 @@
 import { cached } from '../../core/base/cached.ts';
+import { capitalized } from '../../core/base/text.ts';
 import type { Steps } from '../../core/base/timer.ts';
 import { UniqueNames } from '../../core/base/unique-names.ts';
 import {
@@ -205,10 +206,6 @@ function plainName(name: string): string {
   const [first = '', ...rest] = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   const joined = first + rest.map(capitalized).join('');
   return /^[A-Za-z]/.test(joined) ? joined : `Schema${joined}`;
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** Whether JSON has no value that matches. */

@@ -1,3 +1,4 @@
+import { capitalized } from '../../base/text.ts';
 import type { Steps } from '../../base/timer.ts';
 import { UniqueNames } from '../../base/unique-names.ts';
 import { forEachPart, type Notes, resolved, type SchemaNode } from '../../schema/model.ts';
@@ -224,7 +225,7 @@ export class Components {
     const words = (typeof title === 'string' && /[A-Za-z]/.test(title) ? title : hint)
       .split(/[^A-Za-z0-9]+/)
       .filter((word) => word !== '');
-    return this.#unique(words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(''));
+    return this.#unique(words.map(capitalized).join(''));
   }
 
   #unique(wanted: string): string {

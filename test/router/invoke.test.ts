@@ -374,6 +374,7 @@ describe('what a procedure returns', () => {
     for (const [value, text] of [
       [{ a: {}, b: [] }, '{"a":{},"b":[]}'],
       [Object.create(null), '{}'],
+      [Object.create(Object.create(null)), '{}'],
       ['{}', '"{}"'],
       [{ text: '{"0":1}{"type":"Buffer"' }, JSON.stringify({ text: '{"0":1}{"type":"Buffer"' })],
       [{ '0': 'a' }, '{"0":"a"}'],

@@ -276,7 +276,7 @@ describe('an object of which JSON keeps nothing', () => {
   }
 
   test('an empty plain object is one, of whichever prototype', () => {
-    for (const empty of [{}, Object.create(null)])
+    for (const empty of [{}, Object.create(null), Object.create(Object.create(null))])
       assert.deepEqual(sent(Type.Object({}), empty), {});
   });
 

@@ -303,12 +303,13 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
         : names.map((name) => `k === ${JSON.stringify(name)}`).join(' || ') || 'false';
     const steps = patterns.map(
       ({ names: expression, node }) =>
-        `if (${this.#code.value(expression)}.test(k)) { known = true; if (!(${this.#codeOf(node, 'v[k]')})) return false; }`,
+        `if (${this.#code.value(expression)}.test(k)) { known = true; if (!(${this.#codeOf(node, 'x')})) return false; }`,
     );
-    const other = rest === undefined ? 'true' : this.#codeOf(rest, 'v[k]');
+    const other = rest === undefined ? 'true' : this.#codeOf(rest, 'x');
+    const isRead = steps.length > 0 || other !== 'false';
     return `const names = Object.keys(v);
 for (let i = 0; i < names.length; i++) {
-  const k = names[i]; let known = ${isDeclared};
+  const k = names[i]; ${isRead ? 'const x = v[k]; ' : ''}let known = ${isDeclared};
   ${steps.join('\n  ')}
   if (!known && !(${other})) return false;
 }

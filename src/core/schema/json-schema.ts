@@ -332,13 +332,14 @@ class JsonSchemaReader {
     if (fitting.length === 0 && this.#isStrict)
       refuse('none of the values of enum is one of its types; write some that are');
     const variants = fitting.map((type) => {
-      const limits = limitsOf(given, type);
+      const limited = limitedTypes[type];
+      const limits = limited === undefined ? {} : keywordsAbout(given, limited);
       const draft = this.#draft(type, given, at);
       const { reads: also = [], ...members } = draft;
       const node = nodeOf(limits, { ...members, reads: also } as Draft, refuse);
       return values === undefined ? node : this.#narrowed(node, type, values, json, at);
     });
-    const shared = withoutLimits(given);
+    const shared = keywordsAbout(given, undefined);
     return withNotes(nodeOf(shared, { kind: 'union', variants: flat(variants), reads }, refuse));
   }
 
@@ -627,19 +628,10 @@ function typeOfKeyword(keyword: string): LimitedType | undefined {
   return readOfObjects.includes(keyword) ? 'object' : row?.type;
 }
 
-/** The keywords that are about one type. */
-function limitsOf(given: Given, type: JsonType): Given {
-  const limited = limitedTypes[type];
+/** @param type undefined: the keywords that are about values of any type */
+function keywordsAbout(given: Given, type: LimitedType | undefined): Given {
   return Object.fromEntries(
-    Object.entries(given).filter(
-      ([keyword]) => limited !== undefined && typeOfKeyword(keyword) === limited,
-    ),
-  );
-}
-
-function withoutLimits(given: Given): Given {
-  return Object.fromEntries(
-    Object.entries(given).filter(([keyword]) => typeOfKeyword(keyword) === undefined),
+    Object.entries(given).filter(([keyword]) => typeOfKeyword(keyword) === type),
   );
 }
 

@@ -221,7 +221,8 @@ export const table = {
     fallback: '',
     about:
       'Unix socket by which tandem stack, profile, log-level and heap reach a running service: its path, of at most 93 bytes; tandem serve only',
-    reason: 'anyone who can open it controls the service; its mode is 600, and without the option there is none',
+    reason:
+      'anyone who can open it controls the service; its mode is 600, and without the option there is none',
   }),
   heapDir: processOption({
     kind: file('folder'),

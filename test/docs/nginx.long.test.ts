@@ -254,7 +254,7 @@ describeWith(findProgram('nginx'), program, 'nginx as the recipe sets it up', (n
         while ((await where()) === before) called++;
       };
       const callers = Promise.all(Array.from({ length: 16 }, caller));
-      await until(() => called > 100);
+      await Promise.race([callers, until(() => called > 100)]);
       running.child.kill('SIGUSR2');
       await callers;
       assert.notEqual(await where(), before);

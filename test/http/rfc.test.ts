@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadUws } from '../../src/server/http/uws/load.ts';
 import { type ServerName, servers } from '../servers.ts';
-import { header, type RawResponse, request } from './raw-client.ts';
+import { header, type RawClient, type RawResponse, request } from './raw-client.ts';
 import { type Allowed, oldBinaryFaults, type RfcCase, rfcCases, uwsFaults } from './rfc-cases.ts';
 import { type Running, starter } from './stub-server.ts';
 
@@ -12,9 +12,13 @@ const { fault } = await loadUws();
 type Outcome = number | 'cut' | 'waits';
 
 /** Sends a case and says what is wrong with what comes back; undefined: nothing. */
-async function faultOf({ client, service }: Running, one: RfcCase): Promise<string | undefined> {
+async function faultOf(
+  { client, service }: Running,
+  other: RawClient,
+  one: RfcCase,
+): Promise<string | undefined> {
   const ran = service.bodies.length;
-  const [own, other] = [client(), client()];
+  const own = client();
   await own.write(one.bytes);
   // By then the server has read what was sent, and answered it, unless it waits for more.
   for (let i = 0; i < 3; i++) await other.ask(request('GET', '/healthz'));
@@ -32,10 +36,8 @@ async function faultOf({ client, service }: Running, one: RfcCase): Promise<stri
   if (one.body !== undefined || typeof outcome !== 'number' || outcome > 299) {
     assert.deepEqual(got, handed);
   }
-  const faults = response && headerFault(response, one);
   own.destroy();
-  other.destroy();
-  return faults;
+  return response && headerFault(response, one);
 }
 
 function headerFault(response: RawResponse, { has, lacks }: RfcCase): string | undefined {
@@ -62,9 +64,10 @@ for (const server of servers) {
   describe(`what h1spec and Http11Probe ask of HTTP/1.1, on ${server}`, () => {
     test('each case has an answer that its RFC allows, but for the known faults of uWebSockets.js', async (t) => {
       const running = await starter(server)(t);
+      const other = running.client();
       const faults: Record<string, string> = {};
       for (const one of rfcCases) {
-        const found = await faultOf(running, one);
+        const found = await faultOf(running, other, one);
         if (found !== undefined) faults[one.name] = `${found}, RFC ${one.section}`;
       }
       assert.deepEqual(

@@ -39,7 +39,7 @@ describeWith(
       const reports = JSON.parse(text) as Record<string, CutReport>;
       assert.equal(reports.auto?.serves, uws !== undefined && fault === undefined ? 'uws' : 'node');
       for (const [transport, { statuses }] of Object.entries(reports)) {
-        assert.equal(Object.keys(statuses).length, 4);
+        assert.equal(Object.keys(statuses).length, 6);
         for (const [what, all] of Object.entries(statuses)) {
           assert.deepEqual(new Set(all), new Set([200]), `${transport}: ${what}`);
         }

@@ -3,6 +3,7 @@ import { post, type RawClient, request, rpc } from './raw-client.ts';
 /** Requests whose pieces a server must put together, by what is cut. */
 export const requests: Readonly<Record<string, Buffer>> = {
   'a POST': post(rpc('echo', 1)),
+  'a POST of no bytes': post(''),
   'a GET with a query': Buffer.from(request('GET', `/rpc?${'x'.repeat(100)}`)),
 };
 

@@ -57,8 +57,8 @@ export interface Responder {
   readonly isDone: boolean;
   /** The address of the connection. Costly on uWebSockets.js. */
   readonly connectedFrom: string | undefined;
-  /** Gives the body to the exchange. Must be called in the handler. */
-  readBody(isChunked: boolean): void;
+  /** Gives the body to the exchange. Must be called in the handler. @param length undefined: it comes in chunks */
+  readBody(length: number | undefined): void;
   /** Runs `write` when the response may be written to. Does nothing if the response is done. */
   cork(write: () => void): void;
   /** Writes any status, headers and bytes. @param isHead leaves out the body, whose length is told */
@@ -166,7 +166,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
     if (isChunked) this.#chunked = 0;
     this.#setDue(scope, isChunked ? 0 : contentLength);
     bodyDeadlines.add(this);
-    this.#response.readBody(isChunked);
+    this.#response.readBody(isChunked ? undefined : contentLength);
     return true;
   }
 

@@ -131,15 +131,22 @@ export class UwsResponse implements Responder {
    * they are, and the trailer it reads as a request. So nothing behind such a body may be run. It ends after the parser's
    * turn, and only where the parser has found nothing more in it: uWebSockets.js closes a connection on which anything
    * comes behind a request that is not answered yet. The answer closes it too (`closer`).
+   *
+   * The end of an empty body is not told if the head came in pieces.
    */
-  readBody(isChunked: boolean): void {
+  readBody(length: number | undefined): void {
     const { exchange } = this;
+    if (length === 0) {
+      // Still in the turn of the parser, when the handler has returned.
+      queueMicrotask(() => this.cork(() => exchange?.onBodyEnd()));
+      return;
+    }
     this.res.onData((chunk, last) => {
       if (this.#isDone) return;
       // The bytes may be a view that is valid until this callback returns.
       exchange?.onChunk(new Uint8Array(chunk));
       if (!last) return;
-      if (isChunked) setImmediate(() => this.cork(() => exchange?.onBodyEnd()));
+      if (length === undefined) setImmediate(() => this.cork(() => exchange?.onBodyEnd()));
       else exchange?.onBodyEnd();
     });
   }

@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -213,6 +214,33 @@ describeWith(findProgram('nginx'), program, 'nginx as the recipe sets it up', (n
     await assertServes(front);
     await assertStreams(front);
     await assertSockets(front);
+  });
+
+  test('a POST whose kept connection breaks is not sent again: it may have run', async (t) => {
+    let posts = 0;
+    const upstream = createServer((socket) => {
+      let isSecond = false;
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => {
+        if (!bytes.toString('latin1').startsWith('POST')) return;
+        posts++;
+        if (isSecond) socket.destroy();
+        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+        isSecond = true;
+      });
+    });
+    await once(upstream.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => upstream.close());
+    const { port } = upstream.address() as AddressInfo;
+    const front = await startNginx(t, openFolder(t), `127.0.0.1:${port}`);
+    const statuses: (number | undefined)[] = [];
+    for (let call = 0; call < 2; call++) {
+      const reply = await ask(front, { method: 'whereFrom' });
+      statuses.push(reply.statusCode);
+      await once(reply.resume(), 'end');
+    }
+    assert.deepEqual(statuses, [200, 502]);
+    assert.equal(posts, 2);
   });
 
   for (const server of ['uws', 'node'] as const) {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../../core/base/clock.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import { RequestBody } from '../../core/dispatch/body-memory.ts';
@@ -440,6 +441,7 @@ export class BodyDeadlines {
 /** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
 export class InFlight {
   #count = 0;
+  #entered = 0;
   #draining = false;
   #wake: (() => void) | undefined;
 
@@ -450,6 +452,7 @@ export class InFlight {
 
   enter(): void {
     this.#count++;
+    this.#entered++;
   }
 
   leave(): void {
@@ -457,15 +460,21 @@ export class InFlight {
     if (this.#count === 0) this.#wake?.();
   }
 
-  /** Resolves when nothing is in flight, or when the grace is over. */
-  async drain(graceMs: number): Promise<void> {
+  /**
+   * Resolves when nothing is in flight, or when the grace is over.
+   *
+   * @param quietMs for so long nothing must have come either
+   */
+  async drain(graceMs: number, quietMs = 0): Promise<void> {
     this.#draining = true;
+    let entered: number;
     let graceOver = false;
     const timer = startTimer(graceMs, () => {
       graceOver = true;
       this.#wake?.();
     });
     do {
+      entered = this.#entered;
       if (this.#count > 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -474,7 +483,10 @@ export class InFlight {
       // The last reply may still be corked: promises run before the turn of the parser ends. In the rest of that turn
       // another request may come in on a connection that is still open.
       await new Promise<void>((resolve) => setImmediate(resolve));
-    } while (this.#count > 0 && !graceOver);
+      if (quietMs > 0 && !graceOver) await pause(Math.min(quietMs, graceMs));
+      const isQuiet = quietMs === 0 || this.#entered === entered;
+      if (this.#count === 0 && isQuiet) break;
+    } while (!graceOver);
     clearTimeout(timer);
   }
 }

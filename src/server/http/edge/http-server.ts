@@ -30,6 +30,12 @@ export type HttpServer = Pick<
   'transport' | 'address' | 'connections' | 'sockets' | 'close'
 >;
 
+/**
+ * For so long nothing must have come to a server whose Unix socket another one has taken over, milliseconds: a proxy that keeps
+ * connections learns by a reply that one closes, and sends no call into it.
+ */
+const replacedQuietMs = 200;
+
 /** How a server on uWebSockets.js and one on node:http listen and close. */
 export abstract class ListeningServer {
   abstract readonly transport: 'uws' | 'node';
@@ -80,12 +86,17 @@ export abstract class ListeningServer {
   /** @returns the port; 0: it has none */
   protected abstract listenAt(at: string | SocketFile): Promise<number>;
 
-  /** Does what `close` promises. */
-  protected abstract drain(): Promise<void>;
+  /**
+   * Does what `close` promises.
+   *
+   * @param quietMs above 0: another server has the file of the Unix socket, so nobody new connects here. What has connected is
+   *   accepted and answered, until nothing has come for so long
+   */
+  protected abstract drain(quietMs: number): Promise<void>;
 
   async #close(): Promise<void> {
-    if (this.#file !== undefined) await this.#file.remove();
-    await this.drain();
+    const isReplaced = (await this.#file?.remove()) === true;
+    await this.drain(isReplaced ? replacedQuietMs : 0);
   }
 
   #addressAt(host: string, port: number): ServerAddress {
@@ -260,17 +271,19 @@ export class SocketFile {
     await rmdir(dirname(this.private)).catch(() => {});
   }
 
-  /** Removes the file, unless it is another server's by now: one that has taken over, say. */
-  async remove(): Promise<void> {
+  /** Removes the file, unless it is another server's by now. @returns whether it is: that one has taken over */
+  async remove(): Promise<boolean> {
     const published = this.#published;
-    if (published === undefined) return;
+    if (published === undefined) return false;
     this.#published = undefined;
     try {
       const { dev, ino } = await lstat(this.path);
-      if (dev === published.dev && ino === published.ino) await unlink(this.path);
+      if (dev !== published.dev || ino !== published.ino) return true;
+      await unlink(this.path);
     } catch {
       // It has gone, or its folder may no longer be written to: the next server replaces it.
     }
+    return false;
   }
 }
 

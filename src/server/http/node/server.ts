@@ -145,11 +145,12 @@ class NodeServer extends ListeningServer {
     return isFile ? 0 : (server.address() as AddressInfo).port;
   }
 
-  protected override async drain(): Promise<void> {
-    // close() closes idle connections too.
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#upgrades.close();
+  protected override async drain(quietMs: number): Promise<void> {
+    // It closes idle connections too.
+    const close = () => new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closedFirst = quietMs > 0 ? undefined : close();
+    await this.#upgrades.close(quietMs);
     this.#server.closeAllConnections();
-    await closed;
+    await (closedFirst ?? close());
   }
 }

@@ -95,10 +95,14 @@ export class NodeUpgrades {
     return this.#routes.upgrades.size;
   }
 
-  /** Takes nobody new, answers what was accepted, and ends each socket. Resolves when all have ended. */
-  async close(): Promise<void> {
+  /**
+   * Takes nobody new, answers what was accepted, and ends each socket. Resolves when all have ended.
+   *
+   * @param quietMs see {@link InFlight.drain}
+   */
+  async close(quietMs = 0): Promise<void> {
     const { sockets, inFlight, options } = this.#routes.upgrades.context;
-    const answered = inFlight.drain(options.shutdownGraceMs);
+    const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
     sockets.drain();
     await answered;
     await sockets.ended(farewellMs);

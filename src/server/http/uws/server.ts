@@ -107,10 +107,11 @@ export class UwsServer extends ListeningServer {
     throw listenError('EADDRINUSE', at, port);
   }
 
-  protected override async drain(): Promise<void> {
+  protected override async drain(quietMs: number): Promise<void> {
     const { inFlight, options } = this.#routes.context;
-    if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
-    const answered = inFlight.drain(options.shutdownGraceMs);
+    // Else closing the app closes it.
+    if (quietMs === 0 && this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
+    const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
     this.#routes.upgrades.context.sockets.drain();
     await answered;
     this.#shares.close();

@@ -95,7 +95,7 @@ export abstract class ListeningServer {
   protected abstract drain(quietMs: number): Promise<void>;
 
   async #close(): Promise<void> {
-    const isReplaced = (await this.#file?.remove()) === true;
+    const isReplaced = this.#file !== undefined && (await this.#file.remove());
     await this.drain(isReplaced ? replacedQuietMs : 0);
   }
 

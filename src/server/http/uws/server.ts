@@ -109,13 +109,17 @@ export class UwsServer extends ListeningServer {
 
   protected override async drain(quietMs: number): Promise<void> {
     const { inFlight, options } = this.#routes.context;
-    // Else closing the app closes it.
-    if (quietMs === 0 && this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
+    if (quietMs === 0) this.#stopListening();
     const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
     this.#routes.upgrades.context.sockets.drain();
     await answered;
+    if (quietMs > 0) this.#stopListening();
     this.#shares.close();
     this.#app.close();
+  }
+
+  #stopListening(): void {
+    if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
   }
 
   #connection(res: HttpResponse, change: number): void {

@@ -1,6 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { stackOf } from '../../src/core/base/message-of.ts';
-import { threadCpuMs } from '../../src/core/dispatch/front-end-watch.ts';
+import { threadCpuMs } from '../../src/core/dispatch/main-thread-watch.ts';
 import { type Request, type Response, readyId, type Usage } from './protocol.ts';
 
 /** Does the work of a command. Its argument comes from another process, unchecked. */

@@ -41,11 +41,16 @@ export const tandemByDefault = server('tandem', 'Tandem, default options', 'ours
   module: 'subjects/http/mixture',
   args: [],
 });
-export const tandemWithoutLane = server('tandem-no-lane', 'Tandem, without the lane', 'ours', {
-  ...rpc,
-  module: 'subjects/http/mixture',
-  args: ['no-lane'],
-});
+export const tandemWithoutSpare = server(
+  'tandem-no-spare',
+  'Tandem, without the express worker',
+  'ours',
+  {
+    ...rpc,
+    module: 'subjects/http/mixture',
+    args: ['no-spare'],
+  },
+);
 const tandemPooled = server('tandem-pooled', 'Tandem, pooled', 'ours', {
   ...rpc,
   method: pooled,

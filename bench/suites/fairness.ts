@@ -5,11 +5,11 @@ import { milliseconds, type Reading, rate, refusals } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { BurningServers } from '../subjects/burning-servers.ts';
-import { type ServerSubject, tandemByDefault, tandemWithoutLane } from '../subjects/servers.ts';
+import { type ServerSubject, tandemByDefault, tandemWithoutSpare } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
-const subjects = [tandemByDefault, tandemWithoutLane];
+const subjects = [tandemByDefault, tandemWithoutSpare];
 
 const politeMs = 2;
 const politePerSecond = 10;
@@ -42,11 +42,11 @@ const politeAlone: Mixture = {
 const greedyAlone: Mixture = { name: 'greedy alone', server: tandemByDefault, greedy: 'greedy' };
 /**
  * The same work where nothing tells the polite call from the others: one caller, one procedure, so that all are of one class, and no
- * spare that could be the lane. The calls go in the order in which they came.
+ * spare that could be the express worker. The calls go in the order in which they came.
  */
 const oneQueue: Mixture = {
   name: 'all in one queue',
-  server: tandemWithoutLane,
+  server: tandemWithoutSpare,
   polite: { method: 'either' },
   greedy: 'either',
 };

@@ -5,11 +5,11 @@ import { lightAndHeavy, metricAt, milliseconds, type Reading } from '../readings
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { BurningServers } from '../subjects/burning-servers.ts';
-import { tandemByDefault, tandemWithoutLane } from '../subjects/servers.ts';
+import { tandemByDefault, tandemWithoutSpare } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Limit, type Target } from '../targets.ts';
 
-const subjects = [tandemByDefault, tandemWithoutLane];
+const subjects = [tandemByDefault, tandemWithoutSpare];
 
 interface Procedure {
   readonly method: string;
@@ -49,7 +49,7 @@ const mixtures: readonly Mixture[] = [
   { name: beside(inlineLight, burner), light: inlineLight, heavy: burner, callers: 1, seconds: 4 },
 ];
 
-/** The heavy callers come one after another, with the lane and without it. */
+/** The heavy callers come one after another, with the express worker and without it. */
 const arriving = `${named(short)} as callers of ${heavy.method} (${heavy.ms} ms) come`;
 const arrivingSeconds = 4;
 /** Shares of the time. */
@@ -169,7 +169,7 @@ function report(series: SeriesSet): readonly Target[] {
 
 export const mixture: Suite = {
   name: 'mixture',
-  about: `${lightPerSecond} light calls/s beside heavy ones, everything by default, with as many workers as it chooses. Last, with the lane and without it (spareWorkers 0): the median latency in each stretch of time, while ${arrivals.length} callers of ${heavy.ms} ms come one after another.`,
+  about: `${lightPerSecond} light calls/s beside heavy ones, everything by default, with as many workers as it chooses. Last, with the express worker and without it (spareWorkers 0): the median latency in each stretch of time, while ${arrivals.length} callers of ${heavy.ms} ms come one after another.`,
   plan,
   open: async () => new MixtureSession(await BurningServers.start(subjects)),
   report,

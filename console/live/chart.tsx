@@ -23,7 +23,7 @@ interface ChartProps {
 const height = 160;
 
 /** How much time is shown: as much as there is, within these bounds. */
-const [leastSeconds, mostSeconds] = [60, 300];
+const [minSeconds, maxSeconds] = [60, 300];
 
 /** Lines over the last five minutes, and the last of them as a table, for who does not see them. */
 export function Chart({ title, lines, samples }: ChartProps) {
@@ -124,7 +124,7 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
         range: (_plot, from, to) => {
           const end = Number.isFinite(to) ? to : Date.now() / 1000;
           const seconds = Number.isFinite(from) ? end - from : 0;
-          return [end - Math.min(Math.max(seconds, leastSeconds), mostSeconds), end];
+          return [end - Math.min(Math.max(seconds, minSeconds), maxSeconds), end];
         },
       },
       ...Object.fromEntries(

@@ -94,7 +94,7 @@ function Tiles({
     ['refused/s', last === undefined ? '–' : numberText(last.refusedPerSecond)],
     ['in flight', numberText(sumGauge(figures, 'requestsInFlight'))],
     ['queued', numberText(sumGauge(figures, 'queued'))],
-    ['on the lane', numberText(sumGauge(figures, 'laneCallsInFlight'))],
+    ['on the express worker', numberText(sumGauge(figures, 'expressCallsInFlight'))],
     ['workers busy', `${busy} of ${figures.workers.length}`],
     ['streams', numberText(sumGauge(figures, 'openStreams'))],
     ['connections', numberText(sumGauge(figures, 'connections'))],

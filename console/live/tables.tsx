@@ -74,7 +74,7 @@ export function WorkerTable({ workers, cpu }: Pick<Figures, 'workers'> & Pick<Sa
         },
         {
           head: 'worker',
-          name: ({ worker, isLane }) => [worker, isLane && <span class="tag">lane</span>],
+          name: ({ worker, isExpress }) => [worker, isExpress && <span class="tag">lane</span>],
         },
         { head: 'thread', cell: ({ threadId }) => threadId },
         {

@@ -20,7 +20,7 @@ import {
 } from './flame.ts';
 
 /** Rows of the table that are shown. */
-const mostRows = 30;
+const maxRows = 30;
 
 /** A profile as a flame graph and as a table. */
 export function FlameView({ profile }: { readonly profile: Profile }) {
@@ -169,7 +169,7 @@ function textOf({ node }: Frame, root: Frame): string {
 
 function FunctionTable({ rows }: { readonly rows: readonly ProfileRow[] }) {
   const all = rows.reduce((sum, { self }) => sum + self, 0);
-  const shown = rows.filter(({ self }) => self > 0).slice(0, mostRows);
+  const shown = rows.filter(({ self }) => self > 0).slice(0, maxRows);
   return (
     <>
       <h3>Functions</h3>

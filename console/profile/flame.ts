@@ -18,10 +18,10 @@ export interface Frame {
 export const rowHeight = 18;
 
 /** A narrower frame is not drawn, pixels. */
-const leastWidth = 0.75;
+const minWidth = 0.75;
 
 /** Narrower frames have no text, pixels. */
-const leastText = 28;
+const minText = 28;
 
 /** The call tree of threads, without what is no work. */
 export function workOf(threads: readonly ThreadProfile[]): CallNode {
@@ -82,7 +82,7 @@ export function layOut(frames: readonly Frame[], zoom: Frame, width: number): Bo
       y,
       width: (frame.share / zoom.share) * width,
     };
-    if (box.width >= leastWidth) boxes.push(box);
+    if (box.width >= minWidth) boxes.push(box);
   }
   return boxes;
 }
@@ -118,7 +118,7 @@ export function draw(
     const strength = node.url === '' ? 0 : 45;
     pen.fillStyle = `hsl(${hueOf(node.url)} ${strength}% ${isDark ? 28 : 82}%)`;
     pen.fillRect(x, y, Math.max(wide - 1, 0.5), rowHeight - 1);
-    if (wide >= leastText) {
+    if (wide >= minText) {
       pen.save();
       pen.beginPath();
       pen.rect(x, y, wide - 4, rowHeight);

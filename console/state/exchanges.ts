@@ -41,7 +41,7 @@ export interface Exchange {
 }
 
 /** How many are kept, the newest first. They live in memory only. */
-const mostExchanges = 100;
+const maxExchanges = 100;
 
 export const exchanges = signal<readonly Exchange[]>([]);
 
@@ -60,7 +60,7 @@ export function addExchange(
     failure: undefined,
     values: [],
   };
-  exchanges.value = [exchange, ...exchanges.value].slice(0, mostExchanges);
+  exchanges.value = [exchange, ...exchanges.value].slice(0, maxExchanges);
   return number;
 }
 

@@ -1,6 +1,6 @@
 import { RpcError as ClientError, _r as toRequest } from '../client/index.ts';
 import type { Open } from '../client/stream.ts';
-import { longestDelayMs } from '../core/base/timer.ts';
+import { maxDelayMs } from '../core/base/timer.ts';
 import { type Config, resolveConfig } from '../core/config/config.ts';
 import { DeadlineSweep, OrphanCounts } from '../core/dispatch/deadline.ts';
 import { InlineExecutor, InlineHost } from '../core/dispatch/inline.ts';
@@ -56,7 +56,7 @@ export class CallerRuns {
     { signal, timeoutMs }: CallerFacts & { signal?: AbortSignal | undefined },
   ): Promise<string | undefined> {
     // No socket keeps the process alive: a call that waits for nothing must still come to its deadline.
-    const alive = setTimeout(() => {}, longestDelayMs);
+    const alive = setTimeout(() => {}, maxDelayMs);
     try {
       const scope = createCallerScope({ ...this.#facts, ...currentTraceContext(), timeoutMs });
       const reply = await runScope(scope, signal, () =>

@@ -2,7 +2,7 @@ import { escapeControls } from '../core/base/escape.ts';
 import { counted } from '../core/base/text.ts';
 import { isObject } from '../core/base/value-kinds.ts';
 import { type Config, openApiPath } from '../core/config/config.ts';
-import { type Crew, threadsOf } from '../core/config/groups.ts';
+import { type GroupOptions, threadsOf } from '../core/config/groups.ts';
 import { type Cores, coresHere, coresText } from '../core/config/machine.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
@@ -54,7 +54,7 @@ export function bannerOf(
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
-const mostRows = 50;
+const maxRows = 50;
 
 /**
  * A signature such as `math.add(a: number, b?: number) -> number`. A bare function without a schema takes any object.
@@ -78,10 +78,10 @@ function procedureRows(app: Served): string[] {
       place: `${app.placementOf(name)}${auto}`,
     };
   });
-  const shown = rows.slice(0, mostRows);
+  const shown = rows.slice(0, maxRows);
   const width = Math.max(0, ...shown.map(({ text }) => text.length));
   const lines = shown.map(({ text, place }) => `  ${text.padEnd(width)}  ${place}`);
-  return rows.length > mostRows ? [...lines, `  ... and ${rows.length - mostRows} more`] : lines;
+  return rows.length > maxRows ? [...lines, `  ... and ${rows.length - maxRows} more`] : lines;
 }
 
 /** A text as one word of a POSIX shell's command line. */
@@ -116,7 +116,10 @@ function curlLine(router: AnyRouter, call: ExampleCall, url: string): string {
   return words.map(quote).join(' ');
 }
 
-function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
+function workersText({
+  workers,
+  spareWorkers,
+}: Pick<GroupOptions, 'workers' | 'spareWorkers'>): string {
   const regular = counted(workers, 'worker');
   return spareWorkers === 0
     ? `${regular} without an express worker (no spare)`
@@ -124,7 +127,7 @@ function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWor
 }
 
 /** The threads of all processes. */
-function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
+function groupsText(facts: BannerFacts, groups: Record<string, GroupOptions>): string {
   const { processes } = facts;
   const each = facts.hasModules ? workersText(facts) : 'no workers';
   const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
@@ -140,8 +143,10 @@ export function banner(app: Served, facts: BannerFacts): string {
   // The groups that have workers: those that a procedure names.
   const used = new Set(router.list().map((name) => router.get(name)?.group));
   const groups = Object.entries(facts.groups).filter(([group]) => used.has(group));
-  const crew = `${crewText(facts, Object.fromEntries(groups))}, on ${coresText(facts.cores)}`;
-  const lines = [`tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`];
+  const threadsText = `${groupsText(facts, Object.fromEntries(groups))}, on ${coresText(facts.cores)}`;
+  const lines = [
+    `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threadsText})`,
+  ];
   if (mcpUrl !== undefined) lines.push(`  agents (MCP) connect to ${reachable(mcpUrl)}`);
   for (const [name, group] of groups) {
     const { workerMemoryMb } = group;
@@ -153,7 +158,7 @@ export function banner(app: Served, facts: BannerFacts): string {
   const call = exampleCall(router, introspection);
   if (call !== undefined) {
     lines.push('Try it:', `  ${curlLine(router, call, reachable(url))}`);
-    if (authenticates || asksWho(router, call.method)) {
+    if (authenticates || needsAuth(router, call.method)) {
       const who = authenticates ? 'authenticate' : `authorize of ${call.method}`;
       // Only the hook's author knows what the hook looks at.
       lines.push(
@@ -185,14 +190,14 @@ const discover: ExampleCall = { jsonrpc: '2.0', id: 1, method: 'rpc.discover' };
  */
 function exampleCall(router: AnyRouter, introspection: boolean): ExampleCall | undefined {
   const names = router.list();
-  const asks = (method: string): boolean => asksWho(router, method);
+  const asks = (method: string): boolean => needsAuth(router, method);
   const open = names.filter((name) => !asks(name));
   const found = callOfOne(router, open) ?? callOfOne(router, names.filter(asks));
   return found ?? (introspection ? discover : undefined);
 }
 
 /** Whether an `authorize` decides who may call, the procedure's own or that of a merge. */
-function asksWho(router: AnyRouter, method: string): boolean {
+function needsAuth(router: AnyRouter, method: string): boolean {
   return router.get(method)?.links.some(({ kind }) => kind === 'authorize') === true;
 }
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { noteLostOutput } from '../core/observe/log.ts';
 
 /** Most bytes that wait for a slow reader. Further output is lost. */
-const mostWaiting = 1024 * 1024;
+const maxWaiting = 1024 * 1024;
 
 /**
  * Keeps trouble with stdout and stderr from harming the service. If the reader has gone (`| head -1`), the disk is
@@ -52,7 +52,7 @@ function loseWhatIsTooMuch(stream: Writable): void {
   // All forms of the call: (chunk, callback), (chunk, encoding, callback).
   const lossy = (...args: unknown[]): boolean => {
     // Always true: a writer that is told to wait would wait for ever, and keep its output in memory.
-    if (stream.writableLength < mostWaiting) {
+    if (stream.writableLength < maxWaiting) {
       write(...args);
       return true;
     }

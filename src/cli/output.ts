@@ -25,8 +25,8 @@ export function table(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** Least width that the last column of a table keeps, whatever stands before it. */
-const leastOfLast = 20;
-const leastOfOthers = 8;
+const minOfLast = 20;
+const minOfOthers = 8;
 
 /**
  * Rows for a table of this width. If the other columns leave no room for the last one, the longest cells of the
@@ -42,7 +42,7 @@ export function narrowed(
   const widths = widthsOf(clean);
   const between = widths.slice(1, -1).sort((a, b) => a - b);
   let room = columns - (widths[0] ?? 0) - 2 * (widths.length - 1);
-  room -= Math.min(widths.at(-1) ?? 0, leastOfLast);
+  room -= Math.min(widths.at(-1) ?? 0, minOfLast);
   let most = Number.POSITIVE_INFINITY;
   for (const [index, width] of between.entries()) {
     const share = Math.floor(room / (between.length - index));
@@ -52,7 +52,7 @@ export function narrowed(
     }
     room -= width;
   }
-  if (most < leastOfOthers) return rows;
+  if (most < minOfOthers) return rows;
   const cut = (text: string): string =>
     text.length > most ? `${text.slice(0, most - 3)}...` : text;
   return clean.map((row) =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isDoneWithin, longestDelayMs, startTimer, Vacancy } from '../../src/core/base/timer.ts';
+import { isDoneWithin, maxDelayMs, startTimer, Vacancy } from '../../src/core/base/timer.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
 
 /** Delays that setTimeout makes 1 ms. */
-for (const ms of [longestDelayMs + 1, Number.POSITIVE_INFINITY]) {
+for (const ms of [maxDelayMs + 1, Number.POSITIVE_INFINITY]) {
   describe(`a time of ${ms} ms`, () => {
     test('is no short one', async () => {
       let fired = 0;
@@ -35,7 +35,7 @@ for (const ms of [longestDelayMs + 1, Number.POSITIVE_INFINITY]) {
 
 test('a shorter time passes as it is', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const late = isDoneWithin(new Promise(() => {}), longestDelayMs);
-  t.mock.timers.tick(longestDelayMs);
+  const late = isDoneWithin(new Promise(() => {}), maxDelayMs);
+  t.mock.timers.tick(maxDelayMs);
   assert.equal(await late, false);
 });

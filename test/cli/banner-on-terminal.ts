@@ -6,7 +6,7 @@ import { hasTerminal, startOnTerminal } from './process.ts';
 export interface BannerOnTerminal {
   readonly banner: string;
   readonly url: string;
-  readonly crew: string;
+  readonly threadsText: string;
   /** Types Ctrl+C. */
   readonly close: () => Promise<void>;
 }
@@ -17,7 +17,7 @@ export async function bannerOnTerminal(args: readonly string[]): Promise<BannerO
   const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
   const line = ['exec', ...command, ...few, ...args].map(quote).join(' ');
   const terminal = startOnTerminal(line);
-  const [, url = '', crew = ''] = await terminal.seen(
+  const [, url = '', threadsText = ''] = await terminal.seen(
     'stdout',
     /listens on (http:\S+) (\([^\r]*\))\r\n.*Ready in \d+ ms\.\r\n/s,
   );
@@ -25,7 +25,7 @@ export async function bannerOnTerminal(args: readonly string[]): Promise<BannerO
     terminal.child.stdin?.write('\x03');
     assert.equal((await terminal.exit).code, 0);
   };
-  return { banner: terminal.stdout.replaceAll('\r\n', '\n'), url, crew, close };
+  return { banner: terminal.stdout.replaceAll('\r\n', '\n'), url, threadsText, close };
 }
 
 export const withTerminal = { skip: hasTerminal ? false : 'needs script of util-linux' };

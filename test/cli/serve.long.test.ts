@@ -21,9 +21,9 @@ describe('tandem serve with a group of workers', () => {
   const args = [fixture('service/groups.ts'), ...groups, '--spare-workers', '1'];
 
   it('names it in the banner', withTerminal, async (t) => {
-    const { banner, crew, close } = await bannerOnTerminal(args);
+    const { banner, threadsText, close } = await bannerOnTerminal(args);
     t.after(close);
-    assert.match(crew, /, 1 worker and an express worker, 4 threads in all, on /);
+    assert.match(threadsText, /, 1 worker and an express worker, 4 threads in all, on /);
     const row =
       '  group heavy: 2 workers without an express worker (no spare), 256 MB of heap each';
     assert.ok(banner.split('\n').includes(row), banner);

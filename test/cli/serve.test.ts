@@ -36,11 +36,15 @@ function pastedArguments(line: string): string[] {
 describe('the banner of tandem serve on a terminal', withTerminal, () => {
   let banner = '';
   let url = '';
-  let crew = '';
+  let threadsText = '';
   let close: BannerOnTerminal['close'];
   after(() => close());
   before(async () => {
-    ({ banner, url, crew, close } = await bannerOnTerminal([procedures, '--spare-workers', '1']));
+    ({ banner, url, threadsText, close } = await bannerOnTerminal([
+      procedures,
+      '--spare-workers',
+      '1',
+    ]));
   });
 
   it('gives the address that answers', async () => {
@@ -57,7 +61,7 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
   it('says how many workers there are, and on which cores', () => {
     const workers =
       /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express worker, (\d+) threads in all, on (.+)\)$/.exec(
-        crew,
+        threadsText,
       );
     const [, cores, quota] = /^(\d+) cores?(: \S+ allows [\d.]+)?$/.exec(workers?.[3] ?? '') ?? [];
     if (quota === undefined) assert.equal(Number(cores), availableParallelism());

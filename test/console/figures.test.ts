@@ -20,7 +20,7 @@ function snapshot(calls: readonly CallTotals[], process = '0'): MetricsSnapshot 
     workers: [
       {
         group: null,
-        isLane: false,
+        isExpress: false,
         threadId: 7,
         worker: 1,
         cpuSeconds: 0.25,

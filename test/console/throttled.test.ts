@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import {
   joinThrottled,
-  mostThrottled,
+  maxThrottled,
   type ThrottledCaller,
   ThrottledCallers,
 } from '../../src/core/observe/throttled-callers.ts';
@@ -48,14 +48,14 @@ describe('throttled callers', () => {
       (at) => at,
     );
     callers.note('steady', 'rate');
-    for (let i = 0; i < 10 * mostThrottled; i++) {
+    for (let i = 0; i < 10 * maxThrottled; i++) {
       callers.note(`a10.0.${i >> 8}.${i & 255}`, 'rate');
       // Who is refused again and again stays.
       callers.note('steady', 'rate');
     }
     const list = callers.list();
-    assert.equal(list.length, mostThrottled);
-    assert.deepEqual(kept(list).at(-1), ['steady', 10 * mostThrottled + 1]);
+    assert.equal(list.length, maxThrottled);
+    assert.deepEqual(kept(list).at(-1), ['steady', 10 * maxThrottled + 1]);
   });
 
   test('of several processes are one list', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mostEvents, RecentEvents } from '../../src/core/observe/recent-events.ts';
+import { maxEvents, RecentEvents } from '../../src/core/observe/recent-events.ts';
 import { recorder } from '../harness.ts';
 
 describe('the recent events', () => {
@@ -44,9 +44,9 @@ describe('the recent events', () => {
   test('are the last so many', () => {
     const recent = new RecentEvents();
     const tee = recent.tee(recorder().log);
-    for (let i = 0; i <= mostEvents; i++)
+    for (let i = 0; i <= maxEvents; i++)
       tee.warn({ event: 'worker-killed', method: `m${i}` }, 'one');
-    assert.equal(recent.list.length, mostEvents);
+    assert.equal(recent.list.length, maxEvents);
     assert.equal(recent.list[0]?.text, 'one · method: m1');
   });
 });

@@ -22,18 +22,18 @@ const facts: DocumentFacts = {
   title: 'hard',
   httpAuth: 'bearer',
   publicUrl: '',
-  asksWho: false,
+  hasAuth: false,
 };
 
 function bytesOf(table: ReadonlyMap<string, Procedure>, given: Partial<DocumentFacts> = {}) {
   const all = { ...facts, ...given };
-  return openApiBytes(new Operations(table, [], all.asksWho), all);
+  return openApiBytes(new Operations(table, [], all.hasAuth), all);
 }
 
 /** As it is sent: what JSON drops is not part of it. */
 function documentOf(router: Router, given: Partial<DocumentFacts> = {}): OpenApiDocument {
   const all = { ...facts, ...given };
-  const operations = new Operations(tableOf(router), [], all.asksWho);
+  const operations = new Operations(tableOf(router), [], all.hasAuth);
   return JSON.parse(JSON.stringify(openApiOf(operations, all))) as OpenApiDocument;
 }
 
@@ -65,7 +65,7 @@ describe('the head of the document', () => {
       ['header:X-Api-Key', { type: 'apiKey', in: 'header', name: 'X-Api-Key' }],
       ['cookie:sid', { type: 'apiKey', in: 'cookie', name: 'sid' }],
     ] as const) {
-      const { security, components } = documentOf(hard, { httpAuth, asksWho: true });
+      const { security, components } = documentOf(hard, { httpAuth, hasAuth: true });
       assert.deepEqual(security, [{ auth: [] }]);
       assert.deepEqual(components.securitySchemes, { auth: scheme });
     }

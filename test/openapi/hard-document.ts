@@ -11,7 +11,7 @@ const facts: DocumentFacts = {
   title: 'hard',
   httpAuth: 'bearer',
   publicUrl: '',
-  asksWho: false,
+  hasAuth: false,
 };
 
 /** As it is sent: what JSON drops is not part of it. */
@@ -20,6 +20,6 @@ export function documentOf(
   given: Partial<DocumentFacts> = {},
 ): OpenApiDocument {
   const all = { ...facts, ...given };
-  const operations = new Operations(table, [], all.asksWho);
+  const operations = new Operations(table, [], all.hasAuth);
   return JSON.parse(JSON.stringify(openApiOf(operations, all))) as OpenApiDocument;
 }

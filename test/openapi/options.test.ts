@@ -186,7 +186,7 @@ describe('what a service knows of the facade', () => {
     new Operations(table, [], false).assertCaches();
     // A reload is not refused: what it brings is kept by the caller alone.
     const headers = [true, false].map(
-      (asksWho) => new Operations(table, [], asksWho).find('mine')?.cacheControl,
+      (hasAuth) => new Operations(table, [], hasAuth).find('mine')?.cacheControl,
     );
     assert.deepEqual(headers, [
       'private, max-age=60, stale-while-revalidate=9',

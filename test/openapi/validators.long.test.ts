@@ -24,7 +24,7 @@ test('the validators refuse what is no OpenAPI document', async () => {
 test('the document of hard shapes is valid by the official schema and has no finding of redocly', async () => {
   for (const given of [
     {},
-    { asksWho: true, httpAuth: 'header:X-Api-Key', publicUrl: 'https://example.org/v1' },
+    { hasAuth: true, httpAuth: 'header:X-Api-Key', publicUrl: 'https://example.org/v1' },
   ]) {
     const document = documentOf(tableOf(hard), given);
     assert.deepEqual(await openApiFaults(document), []);

@@ -27,15 +27,15 @@ test('the express worker takes handler batches of 8 ms at most', async (t) => {
   for (let i = 0; i < 10; i++) await all(running, 'manyTogether', 1);
   const held = running.call('hold', 'held');
   await running.begunOn('held');
-  // What holds a worker for longer than a short call may take, opens the lane.
+  // What holds a worker for longer than a short call may take, opens the express worker.
   while ((dispatcher.stats().pool?.workers[0]?.running?.ms ?? 0) <= 8) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  while (dispatcher.stats().pool?.lane === undefined) {
+  while (dispatcher.stats().pool?.express === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   const sizes = results(await all(running, 'manyTogether', 40)).map(Number);
-  assert.equal(dispatcher.metrics?.snapshot().counters.laneCalls, 40);
+  assert.equal(dispatcher.metrics?.snapshot().counters.expressCalls, 40);
   // Each call takes a millisecond or more.
   assert.ok(Math.max(...sizes) <= 8, sizes.join());
   running.release();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type CallEvent, createCaller, procedure, Router } from '../../src/index.ts';
 import type { LogLine } from '../harness.ts';
 import { all, type Reply, results, started } from './batching.ts';
-import { callUntilNamed } from './front-end.ts';
+import { callUntilNamed } from './main-thread.ts';
 import { resultOf } from './running.ts';
 
 const lineOf = (lines: readonly LogLine[], event: string): LogLine[] =>

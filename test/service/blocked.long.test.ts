@@ -8,7 +8,7 @@ import { Router } from '../../src/index.ts';
 import router from '../fixtures/service/blocking.ts';
 import { TestService } from '../harness.ts';
 import { turn } from '../turns.ts';
-import { callUntilNamed, modules, named, started, threadOf, timesNamed } from './front-end.ts';
+import { callUntilNamed, modules, named, started, threadOf, timesNamed } from './main-thread.ts';
 import { fixture } from './running.ts';
 
 test('a generator that blocks the main thread piece by piece is named by the sum, and one with many values is not', async (t) => {

@@ -4,7 +4,7 @@ import { threadId } from 'node:worker_threads';
 import router from '../fixtures/service/blocking.ts';
 import { heldMs } from '../fixtures/service/burn.ts';
 import { startApp } from '../harness.ts';
-import { callUntilNamed, named, started, threadOf } from './front-end.ts';
+import { callUntilNamed, named, started, threadOf } from './main-thread.ts';
 
 test('a handler that blocks the main thread before its first await is named, and runs in a worker from its third time on', async (t) => {
   const { dispatcher, lines } = await started(t);

@@ -153,8 +153,8 @@ class HeldSlices {
     await Promise.all(this.#streams.splice(0).map((stream) => stream.return(undefined)));
     this.#threads.clear();
     const isOver = (): boolean => {
-      const { workers = [], lane } = this.#service.stats().pool ?? {};
-      return [...workers, lane].every((one) => !one || one.streams + one.left === 0);
+      const { workers = [], express } = this.#service.stats().pool ?? {};
+      return [...workers, express].every((one) => !one || one.streams + one.left === 0);
     };
     await until(isOver);
   }

@@ -24,7 +24,7 @@ function refOf(reply: string | undefined): string {
 }
 
 describe('what a procedure does to its thread', () => {
-  // Without a spare, and so without a lane: which thread runs a call is the same on a busy machine.
+  // Without a spare, and so without an express worker: which thread runs a call is the same on a busy machine.
   const running = Running.suite();
 
   test('process.exit is an error of its call, a line in the log that names it, and the thread stays', async () => {

@@ -30,7 +30,7 @@ describe('inline', () => {
 });
 
 describe('pooled', () => {
-  // Without a spare, and so without a lane: which thread runs a call is the same on a busy machine.
+  // Without a spare, and so without an express worker: which thread runs a call is the same on a busy machine.
   const running = Running.suite();
 
   test('a loop is answered, and its thread replaced', async () => {

@@ -108,18 +108,18 @@ test('a group has limits of its own', async (t) => {
   await Promise.all([...held, waits]);
 });
 
-test('a group has a lane where it has a spare', async (t) => {
+test('a group has an express worker where it has a spare', async (t) => {
   const running = Running.make(t, { modules, groups: { heavy: { ...heavy, spareWorkers: 1 } } });
   await running.dispatcher.ready();
-  await until(() => statsOf(running).heavy.lane !== undefined);
+  await until(() => statsOf(running).heavy.express !== undefined);
   // More than one: the machine may hold up the first ones for longer than short calls take.
   for (let i = 0; i < 30; i++) await running.ask({ method: 'heavy.thread', id: i });
   const held = running.call('heavy.hold', 'long');
   const worker = await running.begunOn('long');
-  const lane = resultOf(await running.ask({ method: 'heavy.thread', id: 1 }));
-  assert.equal(lane, statsOf(running).heavy.lane?.threadId);
-  assert.notEqual(lane, worker);
-  assert.equal(statsOf(running).pool.lane, undefined);
+  const express = resultOf(await running.ask({ method: 'heavy.thread', id: 1 }));
+  assert.equal(express, statsOf(running).heavy.express?.threadId);
+  assert.notEqual(express, worker);
+  assert.equal(statsOf(running).pool.express, undefined);
   running.release();
   await held;
 });

@@ -51,10 +51,10 @@ export class Stage {
   }
 
   static async open(subject: Subject, options: StageOptions): Promise<Stage> {
-    const { service, maxMessageBytes = 10 * 1024 ** 2, askWho } = options;
+    const { service, maxMessageBytes = 10 * 1024 ** 2, askCaller } = options;
     const stage = new Stage(subject, { maxInlineParamsBytes: 4 * 1024 ** 2, ...service });
     await stage.service.ready();
-    stage.#server = await subject.serve(stage.service, { maxMessageBytes, askWho });
+    stage.#server = await subject.serve(stage.service, { maxMessageBytes, askCaller });
     return stage;
   }
 

@@ -50,13 +50,13 @@ export interface Connection {
 }
 
 /** What the hook of a transport is given here: what every transport with `authenticates` can tell. */
-export type AskWho = (token: string | undefined) => unknown;
+export type AskCaller = (token: string | undefined) => unknown;
 
 export interface TransportOptions {
   /** Of one message; more is refused. */
   readonly maxMessageBytes: number;
   /** undefined: nobody is asked. */
-  readonly askWho: AskWho | undefined;
+  readonly askCaller: AskCaller | undefined;
 }
 
 /** A transport that serves. */

@@ -9,7 +9,7 @@ import { describeModule } from './module-source.ts';
 export async function openApiOfModule(path: string, flags: FlagValues): Promise<unknown> {
   const facts = factsOf(flags);
   const { document } = await describeModule(path, (procedures) =>
-    openApiOf(new Operations(procedures, facts.httpProcedures, facts.asksWho), facts),
+    openApiOf(new Operations(procedures, facts.httpProcedures, facts.hasAuth), facts),
   );
   return document;
 }
@@ -24,6 +24,6 @@ function factsOf(flags: FlagValues) {
     throw new StartupError('option httpPath is none: without it there is no OpenAPI document');
   }
   // Who gives it has an authenticate: a service without one has no use for the option.
-  const asksWho = flags.httpAuth !== undefined || isGiven('TANDEM_HTTP_AUTH');
-  return { ...config, title: serviceName(), asksWho };
+  const hasAuth = flags.httpAuth !== undefined || isGiven('TANDEM_HTTP_AUTH');
+  return { ...config, title: serviceName(), hasAuth };
 }

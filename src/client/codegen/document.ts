@@ -272,7 +272,7 @@ function docOf(object: JsonObject): string | undefined {
 }
 
 /** Longest chain of references that lead to references. A longer one is a circle. */
-const longestChain = 100;
+const maxChainLength = 100;
 
 /**
  * The value at a place where OpenRPC also allows a reference to it.
@@ -286,7 +286,7 @@ function followed(
 ): { readonly value: unknown; readonly name?: string | undefined } {
   let current = value;
   let name: string | undefined;
-  for (let steps = 0; steps < longestChain; steps += 1) {
+  for (let steps = 0; steps < maxChainLength; steps += 1) {
     const $ref = isObject(current) ? own(current, '$ref') : undefined;
     if (typeof $ref !== 'string') return { value: current, name };
     const target = references.targetOf($ref, { json: undefined, where: path });

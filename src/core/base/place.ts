@@ -35,7 +35,7 @@ export function placeOfGroup(group: string | undefined): Place {
 }
 
 /** Linux keeps so many bytes of the name of a thread. */
-const longestThreadName = 15;
+const maxThreadNameLength = 15;
 
 /**
  * The name of a worker's thread for the operating system, as `ps -T` and `top -H` show it: `tw-worker-1`, of a group `tw-gpu-1`.
@@ -44,7 +44,7 @@ const longestThreadName = 15;
  */
 export function threadNameOf(group: string | undefined, seat: number | string): string {
   const [head, tail] = [`tw-${group ?? workerPlace}`, `-${seat}`];
-  return head.slice(0, longestThreadName - tail.length) + tail;
+  return head.slice(0, maxThreadNameLength - tail.length) + tail;
 }
 
 /** `a worker`, of a group where it has one: for messages. */

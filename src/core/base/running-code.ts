@@ -6,7 +6,7 @@ export interface Suspects {
 }
 
 /** Most procedures that are named if nobody knows which of them it was. */
-export const mostSuspects = 5;
+export const maxSuspects = 5;
 
 /** What a log line about the end of a thread has of its suspects: a field, and words after the message. */
 export function blame({ names, isCertain }: Suspects): { fields: object; text: string } {
@@ -21,14 +21,14 @@ export function blame({ names, isCertain }: Suspects): { fields: object; text: s
 export const layout = { number: 0, slot: 1, beat: 2, headerBytes: 16, recordBytes: 128 } as const;
 
 /** Names that can be told. What runs under others is not named. */
-const mostNames = 1000;
+const maxNames = 1000;
 
 /**
  * Which procedure runs on the main thread, in memory that another thread can read while the main thread is stuck. What is
  * written for each call are two words; the names are written once.
  */
 class RunningCode {
-  readonly buffer = new SharedArrayBuffer(layout.headerBytes + mostNames * layout.recordBytes);
+  readonly buffer = new SharedArrayBuffer(layout.headerBytes + maxNames * layout.recordBytes);
   readonly #words = new Int32Array(this.buffer);
   readonly #slots = new Map<string, number>();
 
@@ -36,7 +36,7 @@ class RunningCode {
   slotOf(name: string): number {
     let slot = this.#slots.get(name);
     if (slot === undefined) {
-      if (this.#slots.size === mostNames) return 0;
+      if (this.#slots.size === maxNames) return 0;
       slot = this.#slots.size + 1;
       this.#slots.set(name, slot);
       const { recordBytes } = layout;
@@ -74,7 +74,7 @@ class RunningCode {
     const names = [...this.#slots].filter(([, slot]) =>
       isCertain ? slot === running : (this.#words[recordIndex(slot)] as number) > 0,
     );
-    return { names: names.slice(0, mostSuspects).map(([name]) => name), isCertain };
+    return { names: names.slice(0, maxSuspects).map(([name]) => name), isCertain };
   }
 }
 

@@ -1,5 +1,5 @@
 /** Longest name to look for: a longer one is not a typing mistake. */
-const longestName = 256;
+const maxNameLength = 256;
 
 /**
  * Most characters compared in one search; a name that is skipped counts as one. Anyone may send unknown names. Among
@@ -18,7 +18,7 @@ export function suggest(
   names: Iterable<string>,
   shared: { left: number } = { left: stepBudget },
 ): string | undefined {
-  if (name.length === 0 || name.length > longestName || shared.left <= 0) return undefined;
+  if (name.length === 0 || name.length > maxNameLength || shared.left <= 0) return undefined;
   let limit = name.length <= 4 ? 1 : name.length <= 8 ? 2 : 3;
   const budget = Math.min(stepBudget, shared.left);
   let spent = 0;
@@ -52,7 +52,7 @@ interface Distance {
 }
 
 /** Three rows of the table, shared by all searches. A search is synchronous, so no two use the rows at once. */
-const rows = Array.from({ length: 3 }, () => new Uint16Array(2 * longestName));
+const rows = Array.from({ length: 3 }, () => new Uint16Array(2 * maxNameLength));
 
 /**
  * Optimal string alignment distance. Only the cells within `limit` of the diagonal are computed, and the search ends as

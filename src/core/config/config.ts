@@ -1,7 +1,7 @@
 import { StartupError } from '../base/startup-error.ts';
 import { didYouMean, suggest } from '../base/suggest.ts';
 import { shortened } from '../base/text.ts';
-import { type Crew, completeGroups, type GivenGroups } from './groups.ts';
+import { completeGroups, type GivenGroups, type GroupOptions } from './groups.ts';
 import { flagOf, type Option, toUpperSnake, variableOf, variablePrefix } from './option.ts';
 import { isConsolePath, table } from './table.ts';
 
@@ -11,7 +11,7 @@ type ValueOf<O> = O extends Option<infer T> ? T : never;
 
 /** The value of every option: complete, checked and frozen. */
 export type Config = { readonly [K in Exclude<OptionName, 'groups'>]: ValueOf<Table[K]> } & {
-  readonly groups: Readonly<Record<string, Crew>>;
+  readonly groups: Readonly<Record<string, GroupOptions>>;
 };
 
 /** Options as code passes them. An option that is left out or undefined has its default. */

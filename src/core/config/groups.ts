@@ -7,7 +7,7 @@ import { bytes, duration, type Fault, integer, type Kind, splitList } from './ki
  * What is said of workers, those of a group and those that have none: the options of the service take the same kinds. A
  * group takes from them what it does not say itself, but for `workers`.
  */
-export const crewKinds = {
+export const groupOptionKinds = {
   workers: integer({ min: 1, max: 1024 }),
   spareWorkers: integer({ min: 0, max: 64 }),
   workerMemoryMb: integer({ min: 16, max: 1_048_576, orZero: true }, 'mb'),
@@ -16,14 +16,14 @@ export const crewKinds = {
   maxQueueMs: duration(1),
 } as const satisfies Record<string, Kind<number>>;
 
-type CrewOption = keyof typeof crewKinds;
+type GroupOption = keyof typeof groupOptionKinds;
 
-export type Crew = Readonly<Record<CrewOption, number>>;
+export type GroupOptions = Readonly<Record<GroupOption, number>>;
 
 /** The groups as an operator gives them: what is left out comes from the service's own options. */
-export type GivenGroups = Readonly<Record<string, Partial<Crew>>>;
+export type GivenGroups = Readonly<Record<string, Partial<GroupOptions>>>;
 
-const memberNames = Object.keys(crewKinds) as readonly CrewOption[];
+const memberNames = Object.keys(groupOptionKinds) as readonly GroupOption[];
 
 /** A group that does not say so has one worker. Those of the service leave a core to the main thread as it is. */
 const workersOfGroup = 1;
@@ -58,9 +58,9 @@ export function workerGroups(): Kind<GivenGroups> {
 export function completeGroups(
   groups: GivenGroups,
   own: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, Crew>> {
+): Readonly<Record<string, GroupOptions>> {
   const complete = Object.entries(groups).map(([name, group]) => {
-    const members = memberNames.map((member): [CrewOption, number] => {
+    const members = memberNames.map((member): [GroupOption, number] => {
       const inherited = member === 'workers' ? workersOfGroup : Number(own[member]);
       return [member, group[member] ?? inherited];
     });
@@ -73,11 +73,11 @@ export function threadsOf({
   workers,
   spareWorkers,
   groups,
-}: Pick<Crew, 'workers' | 'spareWorkers'> & {
-  readonly groups: Readonly<Record<string, Crew>>;
+}: Pick<GroupOptions, 'workers' | 'spareWorkers'> & {
+  readonly groups: Readonly<Record<string, GroupOptions>>;
 }): number {
-  const crews = [{ workers, spareWorkers }, ...Object.values(groups)];
-  return crews.reduce((sum, crew) => sum + crew.workers + crew.spareWorkers, 0);
+  const groupSizes = [{ workers, spareWorkers }, ...Object.values(groups)];
+  return groupSizes.reduce((sum, size) => sum + size.workers + size.spareWorkers, 0);
 }
 
 /** `a:workers=2,spareWorkers=0,b` is two groups. What can't be read stays text, which `check` refuses. */
@@ -94,7 +94,7 @@ function readGroups(text: string): unknown {
     if (!member) continue;
     const [, key = '', value] = /^\s*([^=]*?)\s*=(.*)$/.exec(member) ?? [];
     if (group === undefined || value === undefined) return text;
-    group[key] = isMember(key) ? crewKinds[key].fromText(value) : value;
+    group[key] = isMember(key) ? groupOptionKinds[key].fromText(value) : value;
   }
   return groups;
 }
@@ -116,7 +116,7 @@ function faultOf(groups: object): Fault | undefined {
           near: suggest(member, memberNames),
         };
       }
-      const { check, allowed } = crewKinds[member];
+      const { check, allowed } = groupOptionKinds[member];
       if (given !== undefined && check(given) === undefined) {
         return { where: `${member} of ${where}`, allowed, given };
       }
@@ -133,6 +133,6 @@ function settled(groups: object): GivenGroups {
   return Object.freeze(Object.fromEntries(all));
 }
 
-function isMember(name: string): name is CrewOption {
-  return Object.hasOwn(crewKinds, name);
+function isMember(name: string): name is GroupOption {
+  return Object.hasOwn(groupOptionKinds, name);
 }

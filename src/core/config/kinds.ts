@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { longestDelayMs } from '../base/timer.ts';
+import { maxDelayMs } from '../base/timer.ts';
 
 /** A type of option: how it reads a value from text, checks it and writes it. */
 export interface Kind<T> {
@@ -180,7 +180,7 @@ export function portOr<const Word extends string>(word: Word): Kind<number | Wor
 }
 
 /** Milliseconds. Text may have a unit: 500ms, 30s, 5m. */
-export function duration(min: number, { orZero = false, max = longestDelayMs } = {}): Kind<number> {
+export function duration(min: number, { orZero = false, max = maxDelayMs } = {}): Kind<number> {
   const range = { min, max, orZero };
   const allowed = `milliseconds, ${rangeText(range)} (a flag or variable also takes 500ms, 30s, 5m)`;
   return amount('ms', allowed, range, { '': 1, ms: 1, s: 1000, m: 60_000 });

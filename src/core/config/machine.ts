@@ -94,7 +94,7 @@ const mb = 1024 ** 2;
 const processMb = 160;
 
 /** With less a worker can hardly load its modules. */
-const leastMb = 64;
+const minMb = 64;
 
 /**
  * The heap limit of each worker, in MB: an equal share of what the memory limit of the container leaves. V8's own default goes by
@@ -108,7 +108,7 @@ export function workerMemoryWithin(
   threads: number,
 ): number {
   if (limit === undefined) return 0;
-  return Math.max(leastMb, Math.floor((limit.bytes / mb / processes - processMb) / threads));
+  return Math.max(minMb, Math.floor((limit.bytes / mb / processes - processMb) / threads));
 }
 
 export function workerMemoryHere(processes: number, threads: number): number {

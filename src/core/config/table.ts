@@ -1,6 +1,12 @@
 import { isLoopback } from '../base/loopback.ts';
 import { nearestManifest } from '../base/package-files.ts';
-import { completeGroups, crewKinds, type GivenGroups, threadsOf, workerGroups } from './groups.ts';
+import {
+  completeGroups,
+  type GivenGroups,
+  groupOptionKinds,
+  threadsOf,
+  workerGroups,
+} from './groups.ts';
 import {
   addresses,
   bytes,
@@ -246,7 +252,7 @@ export const table = {
   }),
 
   workers: workerOption({
-    kind: crewKinds.workers,
+    kind: groupOptionKinds.workers,
     fallback: {
       text: 'cores / processes - 1, at least 1',
       from: ({ processes }) => Math.max(1, Math.floor(coresHere().count / Number(processes)) - 1),
@@ -256,7 +262,7 @@ export const table = {
     reason: 'one core stays with the main thread, which every call passes',
   }),
   spareWorkers: workerOption({
-    kind: crewKinds.spareWorkers,
+    kind: groupOptionKinds.spareWorkers,
     fallback: 1,
     about:
       'Loaded threads that wait to replace one that dies; meanwhile short calls run on one of them where long ones hold every worker',
@@ -272,14 +278,14 @@ export const table = {
       'only the operator knows which procedures must not meet the rest, and what memory they need',
   }),
   maxWorkerMemory: workerOption({
-    kind: crewKinds.maxWorkerMemory,
+    kind: groupOptionKinds.maxWorkerMemory,
     fallback: 0,
     about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
     reason:
       'for modules that leak and cannot be mended; unlike workerMemoryMb it lets the calls in flight finish',
   }),
   workerMemoryMb: workerOption({
-    kind: crewKinds.workerMemoryMb,
+    kind: groupOptionKinds.workerMemoryMb,
     fallback: {
       text: '0; in a container with a memory limit: (limit / processes - 160) / threads, at least 64',
       from: ({ processes, workers, spareWorkers, groups, ...rest }) => {
@@ -332,7 +338,7 @@ export const table = {
     reason: 'a batch runs one call after another: without it 1000 calls may take 1000 timeouts',
   }),
   maxQueueMs: timeOption({
-    kind: crewKinds.maxQueueMs,
+    kind: groupOptionKinds.maxQueueMs,
     fallback: 5000,
     about: 'How long a call may wait for a worker before it is refused',
     reason: 'a caller can retry elsewhere after a refusal, not after silence',
@@ -460,7 +466,7 @@ export const table = {
     reason: 'subscriptions are long',
   }),
   maxQueue: limitOption({
-    kind: crewKinds.maxQueue,
+    kind: groupOptionKinds.maxQueue,
     fallback: 10_000,
     about: 'Calls that wait for a worker, of each group by itself; the next one is refused',
     reason: 'bounds the memory that overload takes; maxQueueMs bounds the wait',

@@ -17,7 +17,7 @@ export type CallerKeyOf = (caller: Caller) => string | undefined;
 export type CallerWeightOf = (caller: Caller) => number;
 
 /** A longer key is replaced by its hash: what a caller sends must not decide how much is kept. */
-const longestKey = 128;
+const maxKeyLength = 128;
 
 /**
  * The caller of a request as one text, for whatever is shared out among callers. The first letter says what the rest is, so that
@@ -53,7 +53,7 @@ export class CallerKeys {
 
   #shortKeyOf(scope: RequestScope, onFault: OnFault): string {
     const key = this.#keyOf(scope, onFault) ?? addressKey(scope.remoteAddress);
-    return key.length <= longestKey
+    return key.length <= maxKeyLength
       ? key
       : `#${createHash('sha256').update(key).digest('base64url')}`;
   }

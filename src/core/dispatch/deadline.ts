@@ -1,5 +1,5 @@
 import { clockMs } from '../base/clock.ts';
-import { longestDelayMs } from '../base/timer.ts';
+import { maxDelayMs } from '../base/timer.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import type { Verdict } from './authenticate.ts';
@@ -59,7 +59,7 @@ export class DeadlineSweep {
   #schedule(at: number): void {
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    const delay = Math.min(Math.max(at - this.#now(), granularityMs), longestDelayMs);
+    const delay = Math.min(Math.max(at - this.#now(), granularityMs), maxDelayMs);
     this.#timer = setTimeout(() => this.#sweep(), delay);
     // A deadline alone must keep no process alive. What the call waits for does that.
     this.#timer.unref();

@@ -27,14 +27,14 @@ import {
 } from './call.ts';
 import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
+import { type InlineTurns, inlineCostUs, smallResult } from './inline-turns.ts';
 import {
   blockedMs,
-  type FrontEndWatch,
+  type MainThreadWatch,
   PieceWatch,
   type Suspect,
   suspectOf,
-} from './front-end-watch.ts';
-import { type InlineTurns, inlineCostUs, smallResult } from './inline-turns.ts';
+} from './main-thread-watch.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 import { type Callers, oneCaller } from './share.ts';
 import type { StreamSink } from './streams/contract.ts';
@@ -61,7 +61,7 @@ export class InlineHost implements ExecutorFigures {
   /** For `context.log` of all calls. */
   readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
-  readonly watch: FrontEndWatch | undefined;
+  readonly watch: MainThreadWatch | undefined;
   readonly callers: Callers<RequestScope>;
   readonly orphans: OrphanCounts;
   readonly #streams: OpenStreams;
@@ -86,7 +86,7 @@ export class InlineHost implements ExecutorFigures {
     orphans: OrphanCounts,
     turns: InlineTurns,
     observer?: CallObserver,
-    watch?: FrontEndWatch,
+    watch?: MainThreadWatch,
     callers: Callers<RequestScope> = oneCaller,
   ) {
     this.options = options;
@@ -169,7 +169,7 @@ export class InlineExecutor implements Executor {
   #timedOneIn: number;
   /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
   #sinceTimed = timedOneIn;
-  readonly #watch: FrontEndWatch | undefined;
+  readonly #watch: MainThreadWatch | undefined;
   /** For the contexts of its calls. */
   readonly #contexts: CallHost;
   /** Calls of batch procedures that gather, by procedure. */

@@ -25,7 +25,7 @@ import {
 import {
   cappedReply,
   errorReply,
-  mostUnitBytes,
+  maxUnitBytes,
   type Outcome,
   type Reply,
   type ReplySink,
@@ -223,7 +223,7 @@ export class Kernel {
   /** The params of a quick reading; `unparsed` where only the exact reader can say what they are. */
   #parseParams(text: string, quick: ScannedEnvelope): unknown {
     if (quick.start === -1) return undefined;
-    if ((quick.end - quick.start) * mostUnitBytes > this.#limits.maxInlineParamsBytes)
+    if ((quick.end - quick.start) * maxUnitBytes > this.#limits.maxInlineParamsBytes)
       return unparsed;
     if (exceedsDepth(text, this.#limits.maxDepth)) return unparsed;
     try {

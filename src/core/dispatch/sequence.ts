@@ -1,4 +1,4 @@
-import { mostUnitBytes, promised, type Reply, type ReplySink } from '../protocol/reply.ts';
+import { maxUnitBytes, promised, type Reply, type ReplySink } from '../protocol/reply.ts';
 import { type Call, type CallEnding, errorFor, limitExceeded, type Refusal } from './call.ts';
 import type { Executor } from './executor.ts';
 import { inlineCostUs } from './inline-turns.ts';
@@ -85,7 +85,7 @@ class OrderedRun implements ReplySink {
     const start = this.#replies.length;
     const reads = this.#overlapReads ? readsFrom(this.#steps, start) : [];
     if (reads.length > 1) {
-      void runTogether(reads, longestRun, this.#budget, this.#nextTurn).then((replies) => {
+      void runTogether(reads, maxRunLength, this.#budget, this.#nextTurn).then((replies) => {
         this.#replies.push(...replies);
         this.goOn();
       });
@@ -128,12 +128,12 @@ class OrderedRun implements ReplySink {
 }
 
 /** Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it. */
-const longestRun = 64;
+const maxRunLength = 64;
 
 /** The calls from `start` on that one executor runs, without a call of another executor in between. */
 function neighboursFrom(steps: readonly Step[], start: number, executor: Executor): Call[] {
   const calls: Call[] = [];
-  for (let i = start; i < steps.length && calls.length < longestRun; i++) {
+  for (let i = start; i < steps.length && calls.length < maxRunLength; i++) {
     const step = steps[i] as Step;
     if (step.call === undefined || step.executor !== executor) break;
     calls.push(step.call);
@@ -169,7 +169,7 @@ class ReplyBudget {
     if (reply === undefined) return undefined;
     if (this.#uncounted !== undefined) {
       // Nearly no batch comes so close to the limit that its bytes must be counted.
-      const most = reply.length * mostUnitBytes + 1;
+      const most = reply.length * maxUnitBytes + 1;
       if (most <= this.#left) {
         this.#left -= most;
         this.#uncounted.push(reply);

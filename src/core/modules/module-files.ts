@@ -11,7 +11,7 @@ import { suggestFile } from './load-error.ts';
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
 
 /** No module is larger; a data file that was named by mistake may be. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 export interface ModuleFile {
   /** The module as its user named it, for messages. */
@@ -36,8 +36,8 @@ export function locateModule(given: string): ModuleFile {
   if (stats.isDirectory()) throw new StartupError(`${given} is a folder; name the module in it`);
   // To read a FIFO would wait for whoever writes to it, for ever.
   if (!stats.isFile()) throw new StartupError(`module ${given} is no regular file`);
-  if (stats.size > mostBytes) {
-    throw new StartupError(`module ${given} has ${stats.size} bytes; the most is ${mostBytes}`);
+  if (stats.size > maxBytes) {
+    throw new StartupError(`module ${given} has ${stats.size} bytes; the most is ${maxBytes}`);
   }
   const extension = extname(path);
   if (!extensions.includes(extension)) {

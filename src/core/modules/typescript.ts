@@ -118,7 +118,7 @@ function tsconfigOf(file: string): string | undefined {
 }
 
 /** Most files that a tsconfig.json may extend one after another, in case they extend each other. */
-const mostExtended = 8;
+const maxExtended = 8;
 
 /**
  * The tsconfig.json whose `paths` have the name of what a file imports: the nearest of the file, or one that it extends by
@@ -131,7 +131,7 @@ export function tsconfigWithPath(file: string, name: string): string | undefined
   const [first = name] = name.split('/');
   const keys = [`"${name}"`, `"${name}/`, `"${first}/*"`, `"${first}*"`];
   let path = tsconfigOf(file);
-  for (let i = 0; i < mostExtended && path !== undefined && existsSync(path); i++) {
+  for (let i = 0; i < maxExtended && path !== undefined && existsSync(path); i++) {
     const text = readFileSync(path, 'utf8');
     if (text.includes('"paths"') && keys.some((key) => text.includes(key))) return path;
     const base = /"extends"\s*:\s*"(\.[^"]*?)(?:\.json)?"/.exec(text)?.[1];

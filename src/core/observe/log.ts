@@ -205,7 +205,7 @@ const shareOfAll = 7 / 8;
 const shareOfOne = 1 / 2;
 
 /** Most names that are told one by one when their lines were dropped. */
-const mostTold = 20;
+const maxTold = 20;
 
 const isLimited = Symbol('isLimited');
 
@@ -283,11 +283,11 @@ function settled<F extends LogFields>(fields: F): F {
 
 function tellDropped(put: PutLine, dropped: readonly NamedLines<Facts>[]): void {
   const text = 'further lines like these were not written';
-  for (const { facts, dropped: count } of dropped.slice(0, mostTold)) {
+  for (const { facts, dropped: count } of dropped.slice(0, maxTold)) {
     const { level, ...fields } = facts;
     put(level, { event: 'log-limited', ...fields, count }, text, true);
   }
-  const others = dropped.slice(mostTold);
+  const others = dropped.slice(maxTold);
   if (others.length === 0) return;
   const count = others.reduce((sum, lines) => sum + lines.dropped, 0);
   put('warn', { event: 'log-limited', count }, 'further lines were not written', true);
@@ -338,9 +338,9 @@ function prettyLine(): (json: string) => string {
 }
 
 /** Most bytes of lines that wait for a reader that has fallen behind. Further lines are lost. */
-const mostWaiting = 512 * 1024;
+const maxWaiting = 512 * 1024;
 /** What ordinary lines may take of it. The rest is kept for rare lines. */
-const mostOrdinary = mostWaiting / 2;
+const maxOrdinary = maxWaiting / 2;
 /** How often a reader that has fallen behind is tried again. A try costs some microseconds. */
 const retryMs = 5;
 /** How often it is told that lines were lost. */
@@ -381,7 +381,7 @@ class LineSink {
     if (this.#waiting.length > 0 && clockMs() >= this.#triedAt + retryMs) this.#flush();
     const isFirst = this.#waiting.length === 0;
     const bytes = Buffer.from(isFirst && this.#isTorn ? `\n${line}` : line);
-    const room = isRare ? mostWaiting : mostOrdinary;
+    const room = isRare ? maxWaiting : maxOrdinary;
     if (isFirst || this.#waitingBytes + bytes.length <= room) {
       this.#waiting.push(bytes);
       this.#waitingBytes += bytes.length;

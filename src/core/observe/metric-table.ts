@@ -96,7 +96,7 @@ export const poolCounterTable = {
     name: 'tandem_frame_calls_total',
     help: 'Calls sent to workers in those messages.',
   },
-  laneCalls: {
+  expressCalls: {
     name: 'tandem_express_calls_total',
     help: 'Short calls that ended on the express worker.',
   },
@@ -205,7 +205,7 @@ export const gaugeTable = {
     help: 'Requests with calls that have not been answered.',
   },
   callsInFlight: inFlight,
-  laneCallsInFlight: {
+  expressCallsInFlight: {
     name: 'tandem_express_calls_in_flight',
     help: 'Short calls that the express worker holds; they count as in flight in workers, too.',
   },

@@ -12,10 +12,10 @@ export interface RecentEvent {
 }
 
 /** Most events that are kept. */
-export const mostEvents = 200;
+export const maxEvents = 200;
 
 /** Longest text of an event, in characters. */
-const longestText = 240;
+const maxTextLength = 240;
 
 /** The fields that are shown. Others may hold a stack, a path or what a handler said. */
 const shown = [
@@ -64,7 +64,7 @@ export class RecentEvents {
     const { event } = fields;
     if (!logEvents[event].isOnConsole) return;
     this.#events.push({ at: Date.now(), event, text: textOf(fields, message) });
-    if (this.#events.length > mostEvents) this.#events.shift();
+    if (this.#events.length > maxEvents) this.#events.shift();
   }
 }
 
@@ -75,5 +75,5 @@ function textOf(fields: LogFields, message: string): string {
   });
   const [line = ''] = [message, ...facts].join(' · ').split('\n');
   const text = escapeControls(line);
-  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength - 1)}…` : text;
 }

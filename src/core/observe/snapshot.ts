@@ -135,7 +135,7 @@ export interface WorkerFigures {
   /** null: the worker has no group. */
   readonly group: string | null;
   /** Whether it is the spare that takes short calls. */
-  readonly isLane: boolean;
+  readonly isExpress: boolean;
   readonly threadId: number;
   /** The number of its seat within its group: a replacement has that of the thread that it replaces. */
   readonly worker: number;

@@ -43,7 +43,7 @@ interface Entry extends ThrottledCaller {
 }
 
 /** Most callers that are kept: those that were refused last. */
-export const mostThrottled = 100;
+export const maxThrottled = 100;
 
 /** Refusals less than this apart belong together, milliseconds. */
 const quietMs = 60_000;
@@ -79,7 +79,7 @@ export class ThrottledCallers {
     entry.refused[cause]++;
     entry.last = now;
     this.#entries.set(key, entry);
-    if (this.#entries.size <= mostThrottled) return;
+    if (this.#entries.size <= maxThrottled) return;
     const oldest = this.#entries.keys().next();
     if (oldest.done !== true) this.#entries.delete(oldest.value);
   }
@@ -101,7 +101,7 @@ export function joinThrottled(all: readonly (readonly ThrottledCaller[])[]): Thr
     const before = joined.get(one.key);
     joined.set(one.key, before === undefined ? one : sum(before, one));
   }
-  return [...joined.values()].sort((a, b) => a.last - b.last).slice(-mostThrottled);
+  return [...joined.values()].sort((a, b) => a.last - b.last).slice(-maxThrottled);
 }
 
 function sum(a: ThrottledCaller, b: ThrottledCaller): ThrottledCaller {

@@ -156,7 +156,7 @@ function promiseInPlace(value: PromiseLike<unknown>): TypeError {
 }
 
 /** What the other calls of a run may add to the time of one call alone, microseconds, if half of that time is less. */
-const mostAddedUs = 8000;
+const maxAddedUs = 8000;
 
 /** The largest run may be twice as large as those before it, but so many calls in any case. */
 const smallRun = 8;
@@ -179,7 +179,7 @@ export class RunSize {
 
   get calls(): number {
     if (this.#aloneUs === undefined) return Number.POSITIVE_INFINITY;
-    const most = 1 + Math.floor(Math.max(mostAddedUs, this.#aloneUs / 2) / this.#addedUs);
+    const most = 1 + Math.floor(Math.max(maxAddedUs, this.#aloneUs / 2) / this.#addedUs);
     // If one call alone takes longer by now, others seem to add that.
     if (most <= this.#largest && this.#together >= aloneOneIn) return 1;
     return Math.min(most, Math.max(smallRun, 2 * this.#largest));

@@ -70,12 +70,12 @@ export function inOrder<Key, Row>(
   return keys.map((key) => (byKey.has(key) ? (byKey.get(key) as Row) : missing(key)));
 }
 
-const mostCalls = 1024;
+const maxCalls = 1024;
 const usualParallel = 4;
 
 export function batchSchema(): TSchema {
   return objectOf<keyof BatchOptions>(
-    { max: wholeNumber('calls (for single calls leave batch out)', 2, mostCalls) },
+    { max: wholeNumber('calls (for single calls leave batch out)', 2, maxCalls) },
     { parallel: wholeNumber('runs', 1) },
   );
 }

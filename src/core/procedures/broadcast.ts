@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { Place } from '../base/place.ts';
-import { longestDelayMs, startTimer } from '../base/timer.ts';
+import { maxDelayMs, startTimer } from '../base/timer.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import { optionsCheck, text } from '../schema/options.ts';
 import { describe, shortly } from './fault.ts';
@@ -61,8 +61,8 @@ const checkOptions = optionsCheck<keyof BroadcastOptions>(
     timeoutMs: () =>
       Type.Number({
         exclusiveMinimum: 0,
-        maximum: longestDelayMs,
-        description: `milliseconds above 0, at most ${longestDelayMs}`,
+        maximum: maxDelayMs,
+        description: `milliseconds above 0, at most ${maxDelayMs}`,
       }),
     replay: () => Type.Literal('last', { description: "'last'" }),
   },

@@ -170,10 +170,10 @@ export interface CacheRules {
   readonly staleSeconds: number;
 }
 
-const longestCache = 366 * 24 * 60 * 60;
+const maxCacheLength = 366 * 24 * 60 * 60;
 
 export function cacheSchema(): TSchema {
-  const seconds = wholeNumber('seconds', 0, longestCache);
+  const seconds = wholeNumber('seconds', 0, maxCacheLength);
   return objectOf<keyof CacheOptions>(
     { maxAgeSeconds: seconds },
     { scope: oneOf('private', 'public'), staleSeconds: seconds },

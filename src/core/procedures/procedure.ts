@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { groupNameAllowed, isGroupName } from '../base/place.ts';
 import { RegistrationError } from '../base/registration-error.ts';
-import { longestDelayMs } from '../base/timer.ts';
+import { maxDelayMs } from '../base/timer.ts';
 import {
   isStandard,
   type ParamsOf,
@@ -284,7 +284,7 @@ const checkOptions = optionsCheck<keyof ProcedureOptions>(
     group: () => valueThat(isGroupName, `the name of a group of workers: ${groupNameAllowed}`),
     authorize: aFunction,
     use: useList,
-    timeoutMs: () => wholeNumber('milliseconds', 1, longestDelayMs),
+    timeoutMs: () => wholeNumber('milliseconds', 1, maxDelayMs),
     maxConcurrency: () => wholeNumber('calls', 1),
     batch: batchSchema,
     affinity: () => Type.String({ minLength: 1, description: "the name of a param, or 'caller'" }),

@@ -31,7 +31,7 @@ import {
 
 const version = '2.0';
 /** `\uXXXX` is the longest way to write a character, in units. */
-const longestEscape = '\\u0000'.length;
+const maxEscapeLength = '\\u0000'.length;
 
 /** A text to read: its units, and the text of any of them. */
 export interface Readable {
@@ -203,7 +203,7 @@ class ExactReader {
 
   /** The string at that place; undefined: the value is no string, or longer than `longest` characters. */
   #stringAt(member: FoundMember, longest: number): string | undefined {
-    const text = stringAt(this.#body, member, 2 + longest * longestEscape);
+    const text = stringAt(this.#body, member, 2 + longest * maxEscapeLength);
     return text !== undefined && text.length <= longest ? text : undefined;
   }
 

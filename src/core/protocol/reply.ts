@@ -116,7 +116,7 @@ function encode(start: string, text: string, end: string): ReplyBytes {
 }
 
 /** Most bytes of UTF-8 that a UTF-16 unit takes. */
-export const mostUnitBytes = 3;
+export const maxUnitBytes = 3;
 
 /**
  * Whether a text is longer in UTF-8 than `limit` bytes, where its length alone decides: a UTF-16 unit takes one to three
@@ -126,7 +126,7 @@ export const mostUnitBytes = 3;
  */
 export function exceedsByLength(length: number, limit: number): boolean | undefined {
   if (length > limit) return true;
-  return length * mostUnitBytes <= limit ? false : undefined;
+  return length * maxUnitBytes <= limit ? false : undefined;
 }
 
 /** Whether a text takes more than `limit` bytes of UTF-8. */

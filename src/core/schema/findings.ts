@@ -57,9 +57,9 @@ export function limited(all: readonly Finding[]): readonly Finding[] {
   return [...told, { kind, path: '', reason: `${leftOut} more differences are left out`, leftOut }];
 }
 
-const longestValue = 60;
+const maxValueLength = 60;
 
 /** A value of a schema in a message. */
 export function shownValue(value: unknown): string {
-  return shortened(JSON.stringify(value) ?? String(value), longestValue, '...');
+  return shortened(JSON.stringify(value) ?? String(value), maxValueLength, '...');
 }

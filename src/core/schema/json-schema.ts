@@ -122,7 +122,7 @@ const readOfObjects = [
 ];
 
 /** Most characters of a reference in a message. */
-const longestRef = 80;
+const maxRefLength = 80;
 
 /** Most parts and levels of a document: its types stand in it once, and its author is not here to split them. */
 const maxDocumentParts = 1_000_000;
@@ -524,7 +524,7 @@ class JsonSchemaReader {
     this.#nameOf(target, $ref);
     this.#waiting.set(target, {
       ...topOf(root),
-      path: shortened($ref, longestRef),
+      path: shortened($ref, maxRefLength),
       isInNot: at.isInNot,
     });
     return this.#refTo(target, $ref);
@@ -556,7 +556,7 @@ class JsonSchemaReader {
   #targetOf($ref: string, at: Place): Target {
     const target = this.#references.targetOf($ref, at.root);
     if (target !== undefined) return target;
-    const shown = JSON.stringify(shortened($ref, longestRef));
+    const shown = JSON.stringify(shortened($ref, maxRefLength));
     const leads = $ref.startsWith('#')
       ? 'leads nowhere in the document'
       : 'leads out of the document: only references within it (#/...) are followed';

@@ -11,8 +11,8 @@ import {
   weightBy,
 } from '../dispatch/caller-key.ts';
 import { DeadlineSweep, OrphanCounts } from '../dispatch/deadline.ts';
-import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { InlineTurns } from '../dispatch/inline-turns.ts';
+import { MainThreadWatch } from '../dispatch/main-thread-watch.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
 import type { ConcurrencyPlaces } from '../dispatch/queue/waiting-calls.ts';
@@ -154,7 +154,7 @@ export function createContext(options: DispatcherOptions) {
     reloads: { isUnderWay: false, isComing: false },
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early, counts),
     replies,
-    watch: new FrontEndWatch(),
+    watch: new MainThreadWatch(),
     blockers: new MainThreadBlockers(log),
     poolCounters: new CountersByGroup(),
     places: new Map() as ConcurrencyPlaces,

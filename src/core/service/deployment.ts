@@ -4,7 +4,7 @@ import { messageOf } from '../base/message-of.ts';
 import { aWorkerOf, inlinePlace } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { isDoneWithin, Vacancy } from '../base/timer.ts';
-import type { Crew } from '../config/groups.ts';
+import type { GroupOptions } from '../config/groups.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
 import type { Routing } from '../dispatch/kernel.ts';
@@ -85,7 +85,7 @@ const advice = {
 };
 
 /** How long a teardown may take even if there is no grace. Most teardowns only close what is open. */
-const shortestTeardownMs = 1000;
+const minTeardownMs = 1000;
 
 /**
  * A table of procedures with their executors, which serves requests until the next one takes over. It has no procedures
@@ -234,7 +234,7 @@ export class Deployment implements Routing, Replicas {
     await Promise.all([streamsEnded, ...poolsClosed]);
     if (this.modules === undefined) return;
     const leftMs = Math.round(until - clockMs());
-    const hung = await teardownWithin(this.modules, Math.max(leftMs, shortestTeardownMs));
+    const hung = await teardownWithin(this.modules, Math.max(leftMs, minTeardownMs));
     if (hung === undefined) return;
     const { log } = this.#context;
     log.error({ event: 'teardown-failed', detail: hung }, 'modules could not be torn down');
@@ -479,7 +479,7 @@ export class DeploymentLoad {
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path).url));
-    const own = group === undefined ? config : (config.groups[group] as Crew);
+    const own = group === undefined ? config : (config.groups[group] as GroupOptions);
     const options = {
       ...config,
       ...own,

@@ -130,7 +130,7 @@ export class Deployments {
     // `allSettled`: a teardown that fails must not leave the other deployments running.
     const ended = await Promise.allSettled(all.map((one) => one.close(graceMs)));
     const discarded = this.#outcome.catch(() => {});
-    await isDoneWithin(discarded, Math.max(graceMs, shortestDiscardMs));
+    await isDoneWithin(discarded, Math.max(graceMs, minDiscardMs));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
@@ -306,7 +306,7 @@ export class Deployments {
 type StartNote = 'returns-missing' | 'pattern-limits';
 
 /** What hangs in a load that was given up is ended within a second, and has gone soon after. */
-const shortestDiscardMs = 2000;
+const minDiscardMs = 2000;
 
 /** How many times modules are loaded at most, where their files are being written meanwhile. */
 const tries = 3;

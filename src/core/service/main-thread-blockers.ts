@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { runningCode } from '../base/running-code.ts';
-import { type FrontEndWatch, suspectOf } from '../dispatch/front-end-watch.ts';
+import { type MainThreadWatch, suspectOf } from '../dispatch/main-thread-watch.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import type { BlockedTotals } from '../observe/snapshot.ts';
@@ -84,7 +84,7 @@ export class MainThreadBlockers {
 
 /** `run`, where a call that holds the main thread for too long is told of under `name`. */
 export function watchRuns<A extends unknown[], R>(
-  watch: FrontEndWatch,
+  watch: MainThreadWatch,
   blockers: MainThreadBlockers,
   name: string,
   run: (...args: A) => R,

@@ -167,8 +167,8 @@ export class Metrics {
       return [...active, ...(express === undefined ? [] : [express])].map((one) => {
         const { threadId, inFlight, completed, streams, running = null } = one.statsAt(now);
         const { number: worker = 0, cpuSeconds = null, heapBytes = null } = seats.of(one) ?? {};
-        const isLane = one === express;
-        const thread = { group: name ?? null, worker, threadId, isLane, cpuSeconds, heapBytes };
+        const isExpress = one === express;
+        const thread = { group: name ?? null, worker, threadId, isExpress, cpuSeconds, heapBytes };
         return { ...thread, inFlight, completed, streams, running };
       });
     });
@@ -221,13 +221,13 @@ export class Metrics {
   /** The workers of a group in all deployments together: an older one that finishes its calls counts too. */
   #poolGauges(group: string | undefined): Gauges {
     const pools = this.#deployments.all.flatMap((one) => one.pools.get(group)?.stats() ?? []);
-    const lanes = pools.flatMap(({ lane }) => lane ?? []);
-    const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
+    const expressWorkers = pools.flatMap(({ express }) => express ?? []);
+    const workers = [...pools.flatMap((pool) => pool.workers), ...expressWorkers];
     const { zombiesNow, seats } = this.#context.poolCounters.of(group);
     return {
       leftCalls: sum(workers, ({ left }) => left),
       overdueCalls: sum(workers, ({ overdue }) => overdue),
-      laneCallsInFlight: sum(lanes, ({ inFlight }) => inFlight),
+      expressCallsInFlight: sum(expressWorkers, ({ inFlight }) => inFlight),
       queued: sum(pools, ({ queued }) => queued),
       activeWorkers: sum(pools, (pool) => pool.workers.length),
       spareWorkers: sum(pools, ({ spares }) => spares),

@@ -102,8 +102,8 @@ export function usedGroups(router: AnyRouter, configured: readonly string[], log
 }
 
 /** Most names in a line, and most characters of each: those of a document may be of any length. */
-const mostNames = 5;
-const longestName = 60;
+const maxNames = 5;
+const maxNameLength = 60;
 
 /**
  * One line that names procedures without `returns`; undefined if there is none. What such a procedure returns is sent as
@@ -130,6 +130,6 @@ export function limitsOfPatterns(strings: readonly string[]): string | undefined
 }
 
 function shownNames(names: readonly string[]): string {
-  const shown = names.slice(0, mostNames).map((name) => name.slice(0, longestName));
-  return [...shown, ...(names.length > mostNames ? ['...'] : [])].join(', ');
+  const shown = names.slice(0, maxNames).map((name) => name.slice(0, maxNameLength));
+  return [...shown, ...(names.length > maxNames ? ['...'] : [])].join(', ');
 }

@@ -18,10 +18,10 @@ const shortUs = 50;
 
 /**
  * A thread is stuck if it was sent an abort, has answered no abort for so long, and is in no call that it is known to
- * run, milliseconds. A look counts for `longestLookMs` at most: a machine that keeps this thread from its looks keeps others, too.
+ * run, milliseconds. A look counts for `maxLookMs` at most: a machine that keeps this thread from its looks keeps others, too.
  */
 const unresponsiveAfterMs = 500;
-export const longestLookMs = 50;
+export const maxLookMs = 50;
 
 type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
 
@@ -241,7 +241,7 @@ export class WorkerCalls implements CallReceiver {
    */
   expire(now: number, onAnswered: (item: QueuedCall) => void): QueuedCall | undefined {
     const { ledger } = this.#thread;
-    this.#watchedMs += Math.min(now - this.#lookedAt, longestLookMs);
+    this.#watchedMs += Math.min(now - this.#lookedAt, maxLookMs);
     this.#lookedAt = now;
     let stuck: QueuedCall | undefined;
     let left = expiriesAtOnce;

@@ -182,8 +182,8 @@ export class CountersByGroup {
 
 export interface PoolStats {
   readonly workers: readonly WorkerStats[];
-  /** The spare that takes short calls; undefined: the lane is closed. */
-  readonly lane: WorkerStats | undefined;
+  /** The spare that takes short calls; undefined: the express worker is closed. */
+  readonly express: WorkerStats | undefined;
   readonly spares: number;
   /** Threads that load the modules. */
   readonly starting: number;

@@ -23,7 +23,7 @@ import { WorkerSet } from './workers.ts';
 const [callsEveryMs, streamsEveryMs] = [10, 50];
 
 /** How long threads may take to tear down and end, even where no grace is left, milliseconds. */
-const shortestEndMs = 1000;
+const minEndMs = 1000;
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
@@ -169,7 +169,7 @@ export class Pool extends QueuedExecutor {
     const now = clockMs();
     return {
       workers: active.map((worker) => worker.statsAt(now)),
-      lane: express?.statsAt(now),
+      express: express?.statsAt(now),
       spares,
       starting: loading.length,
       queued: this.waiting.size,
@@ -196,7 +196,7 @@ export class Pool extends QueuedExecutor {
       worker.abandon();
     }
     this.waiting.refuseAll(cancelled);
-    await this.workers.close(Math.max(until - clockMs(), shortestEndMs), loadingMs, isGivenUp);
+    await this.workers.close(Math.max(until - clockMs(), minEndMs), loadingMs, isGivenUp);
   }
 
   /** A worker can take more calls, or has ended something. */
@@ -300,12 +300,12 @@ export class Pool extends QueuedExecutor {
     const { active, express } = this.workers;
     const isFree = (other: PoolWorker): boolean => other !== worker && other.watchdog.isFree(now);
     const free = active.filter(isFree);
-    const lane = express !== undefined && isFree(express) ? [express] : [];
-    if (free.length === 0 && lane.length === 0) return;
+    const freeExpress = express !== undefined && isFree(express) ? [express] : [];
+    if (free.length === 0 && freeExpress.length === 0) return;
     for (const run of worker.calls.unstarted) {
       const { stream } = run.first.procedure;
       const isShort = run.leastUs <= shortBoundUs && stream === undefined;
-      const target = starterOf(run, free) ?? (isShort ? starterOf(run, lane) : undefined);
+      const target = starterOf(run, free) ?? (isShort ? starterOf(run, freeExpress) : undefined);
       if (target === undefined) continue;
       const items = worker.calls.takeBack((item) => run.items.has(item));
       // One of them may have begun meanwhile: the calls after it go on when it has ended.

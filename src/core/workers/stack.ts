@@ -6,7 +6,7 @@ import { type InspectedThread, InspectedThreads } from './inspected-threads.ts';
 import { timesOf } from './seats.ts';
 
 /** A thread that is asked what it does. */
-export interface AskedThread {
+export interface InspectableThread {
   readonly threadId: number;
   /** The operating system's number of the thread; 0: not known. */
   readonly tid: number;
@@ -44,13 +44,13 @@ const evaluation = { expression: stackExpression, returnByValue: true, silent: t
 export const expressionLines = 3;
 
 /** So many times a thread is asked that answers between two microtasks: the next answer may come within one. */
-const mostAsks = 10;
+const maxAsks = 10;
 
 /** Between two asks, milliseconds: a thread whose event loop waits must be seen to wait, which some versions of Node count in whole ones. */
 const askAgainMs = 3;
 
 /** Of what a thread answers, so much is kept, characters. */
-const longestStack = 8192;
+const maxStackLength = 8192;
 
 /**
  * Asks threads of this process what they do now, by the inspector's protocol: no port is opened, the threads are not paused, and
@@ -59,15 +59,15 @@ const longestStack = 8192;
  * @returns what was found, without the threads that have ended
  * @throws Error if this process may not use the inspector: by Node's permission model, for example
  */
-export async function lookInto<Thread extends AskedThread>(
+export async function lookInto<Thread extends InspectableThread>(
   threads: readonly Thread[],
   limitMs: number,
 ): Promise<Map<Thread, Sight>> {
   const inspected = await InspectedThreads.connect(threads.map(({ threadId }) => threadId));
   const sights = new Map<Thread, Sight>();
   /** The threads that have not answered yet. */
-  const asked = new Set<Asked<Thread>>();
-  const ask = async (one: InspectedThread, from: Asked<Thread>): Promise<void> => {
+  const asked = new Set<StackRequest<Thread>>();
+  const ask = async (one: InspectedThread, from: StackRequest<Thread>): Promise<void> => {
     asked.add(from);
     try {
       let sight: Sight | undefined;
@@ -84,7 +84,7 @@ export async function lookInto<Thread extends AskedThread>(
   const began = clockMs();
   const answers = inspected.workers.map((one) => {
     const thread = threads.find(({ threadId }) => threadId === one.threadId) as Thread;
-    return ask(one, new Asked(thread));
+    return ask(one, new StackRequest(thread));
   });
   await isDoneWithin(Promise.all(answers), limitMs);
   for (const from of asked) sights.set(from.thread, from.withoutAnswer(clockMs() - began));
@@ -93,7 +93,7 @@ export async function lookInto<Thread extends AskedThread>(
 }
 
 /** A thread that was asked and has not said enough yet. */
-class Asked<Thread extends AskedThread> {
+class StackRequest<Thread extends InspectableThread> {
   readonly thread: Thread;
   readonly #idleMs: number;
   readonly #busyMs: number | undefined;
@@ -110,7 +110,7 @@ class Asked<Thread extends AskedThread> {
     const stack = ownStack(textOf(answer));
     if (stack !== '') return { in: 'code', stack };
     if (this.thread.idleMs > this.#idleMs) return { in: 'nothing' };
-    return ++this.#asks > mostAsks ? { in: 'microtasks' } : undefined;
+    return ++this.#asks > maxAsks ? { in: 'microtasks' } : undefined;
   }
 
   /** At the end of the time for answers. @param waitedMs how long that was */
@@ -129,7 +129,7 @@ function textOf(answer: string): string {
   const { result } = JSON.parse(answer) as { readonly result?: { readonly value?: unknown } };
   const value = result?.value;
   // The thread may have replaced Error.
-  return typeof value === 'string' ? value.slice(0, longestStack) : '';
+  return typeof value === 'string' ? value.slice(0, maxStackLength) : '';
 }
 
 /** The frames of a stack without those of Node and of this package that have called the procedure. */

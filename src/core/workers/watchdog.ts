@@ -1,5 +1,5 @@
 import { clockMs } from '../base/clock.ts';
-import { longestLookMs, type WorkerCalls } from './calls.ts';
+import { maxLookMs, type WorkerCalls } from './calls.ts';
 import type { WorkerThread } from './options.ts';
 
 /** Calls that wait behind a synchronous call are taken back when that call has run for so long, milliseconds. */
@@ -13,7 +13,7 @@ const probeEveryMs = 1000;
 
 /**
  * A thread that has slept for so long since it was probed reads its port no more, milliseconds. A busy machine does not
- * keep a thread from its messages for so long. A look counts for `longestLookMs` at most.
+ * keep a thread from its messages for so long. A look counts for `maxLookMs` at most.
  */
 const deafAfterMs = 500;
 
@@ -120,7 +120,7 @@ export class Watchdog {
     const { idleMs } = this.#thread;
     const passedMs = now - this.#lookedAt;
     const isAsleep = idleMs - this.#idleMs > passedMs / 2;
-    this.#sleptMs = isAsleep ? this.#sleptMs + Math.min(passedMs, longestLookMs) : 0;
+    this.#sleptMs = isAsleep ? this.#sleptMs + Math.min(passedMs, maxLookMs) : 0;
     this.#lookedAt = now;
     this.#idleMs = idleMs;
     return this.#sleptMs > deafAfterMs;

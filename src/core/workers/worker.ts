@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
-import { mostSuspects, type Suspects } from '../base/running-code.ts';
+import { maxSuspects, type Suspects } from '../base/running-code.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
 import { lostCall, neverRan, usualRetryMs } from '../dispatch/call.ts';
 import { frameBudgetUs, shortBoundUs } from '../dispatch/queue/cost.ts';
@@ -27,7 +27,7 @@ import { WorkerStreams } from './worker-streams.ts';
 const latenessUs = 60_000_000;
 
 /** Most of `gapUs`: what waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
-const longestGapUs = 50_000;
+const maxGapUs = 50_000;
 
 /** Runs of a synchronous batch procedure at one worker: one that it runs, and one that it finds when that has ended. */
 const synchronousRuns = 2;
@@ -158,7 +158,7 @@ export class PoolWorker {
 
   /** Work that may wait here in addition. Between two slices calls have as much time as the last slice took. */
   get gapUs(): number {
-    return Math.min(this.watchdog.heldForMs * 1000, longestGapUs);
+    return Math.min(this.watchdog.heldForMs * 1000, maxGapUs);
   }
 
   /** Whether a short call that comes now would wait for a call that is long, or has turned out to be long. */
@@ -218,7 +218,7 @@ export class PoolWorker {
     const names = new Set(this.streams.names);
     for (const { call } of [...this.calls.orphans, ...this.#started])
       names.add(call.procedure.name);
-    return { names: [...names].slice(0, mostSuspects), isCertain: false };
+    return { names: [...names].slice(0, maxSuspects), isCertain: false };
   }
 
   get #started(): QueuedCall[] {
@@ -275,7 +275,7 @@ export class PoolWorker {
       if (this.streams.take(ticket, code, micros, elapsed, reply)) this.#owner.onCapacity();
       return;
     }
-    if (this.isSpare) this.#options.counters.counts.laneCalls++;
+    if (this.isSpare) this.#options.counters.counts.expressCalls++;
     this.watchdog.beat();
     const item = this.calls.of(ticket);
     const ended = item ?? this.calls.orphans.of(ticket);

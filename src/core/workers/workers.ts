@@ -18,7 +18,7 @@ import { type HeapSnapshot, PoolWorker, type ReadyNotice, type WorkerOwner } fro
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
 /** A retiring worker whose teardown, or whose snapshot of its heap, takes longer is ended all the same, milliseconds. */
-const [longestTeardownMs, longestSnapshotMs] = [10_000, 600_000];
+const [maxTeardownMs, maxSnapshotMs] = [10_000, 600_000];
 
 const highestNiceness = 19;
 
@@ -196,7 +196,7 @@ export class WorkerSet implements WorkerOwner {
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
       const { heap } = worker;
       worker.thread.post({ type: 'retire', heapFile: heap?.file });
-      const limitMs = longestTeardownMs + (heap === undefined ? 0 : longestSnapshotMs);
+      const limitMs = maxTeardownMs + (heap === undefined ? 0 : maxSnapshotMs);
       this.#teardown = setTimeout(() => this.onRetired(worker), limitMs).unref();
     }
     return true;

@@ -7,7 +7,7 @@ import { ownVersion, packageFolder } from '../../core/base/package-files.ts';
 import { inTurns } from '../../core/base/timer.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
-import { mostEvents } from '../../core/observe/recent-events.ts';
+import { maxEvents } from '../../core/observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { joinThrottled } from '../../core/observe/throttled-callers.ts';
 import {
@@ -99,13 +99,13 @@ export function consoleRoutes(options: ConsoleOptions): (serves: Serves) => read
         figures !== undefined && {
           ...own,
           path: '/console/figures',
-          GET: { asksWho: true, answer: async () => privateJson(await figures.bytes()) },
+          GET: { hasAuth: true, answer: async () => privateJson(await figures.bytes()) },
         },
       serves !== 'operations' &&
         introspection && {
           ...own,
           path: '/console/example',
-          GET: { asksWho: true, answer: ({ query }) => exampleAnswer(options, query) },
+          GET: { hasAuth: true, answer: ({ query }) => exampleAnswer(options, query) },
         },
       // Never on a port for metrics alone: who may read metrics may not order profiles.
       serves === 'all' && {
@@ -118,7 +118,7 @@ export function consoleRoutes(options: ConsoleOptions): (serves: Serves) => read
           return isSameOrigin(head) ? undefined : otherOrigin;
         },
         POST: {
-          asksWho: true,
+          hasAuth: true,
           answer: ({ query }, { scope }) => profileAnswer(options, query, scope),
         },
         others: takeProfile === undefined ? noActions : postOnly,
@@ -377,10 +377,10 @@ const keptMs = 1000;
 const perTurn = 50;
 
 /** Most procedures whose figures are sent. */
-const mostProcedures = 200;
+const maxProcedures = 200;
 
 /** Most members that are listed: their number is among the gauges. */
-const mostMembers = 200;
+const maxMembers = 200;
 
 /** The name of the row that sums up the procedures which are not shown. No procedure's name has parentheses. */
 const restProcedures = '(rest)';
@@ -429,11 +429,11 @@ export class Figures {
     const events = snapshots
       .flatMap(({ process, events: own }) => own.map((event) => ({ process, ...event })))
       .sort((a, b) => a.at - b.at)
-      .slice(-mostEvents);
+      .slice(-maxEvents);
     const callers = joinThrottled(snapshots.map(({ callers: own }) => own));
     const members = snapshots
       .flatMap(({ process, members: own }) => own.map((member) => ({ process, ...member })))
-      .slice(0, mostMembers);
+      .slice(0, maxMembers);
     const rest = JSON.stringify({ workers, members, callers, events }).slice(1);
     const head = JSON.stringify({ at: Date.now(), state: this.#source.state }).slice(0, -1);
     return `${head},"snapshots":[${texts.join()}],"placement":{${placement.join()}},${rest}`;
@@ -504,9 +504,9 @@ class ShownProcedures {
       this.#calls.delete(procedure);
       this.#calls.set(procedure, calls);
     });
-    const shown = new Set([...this.#calls.keys()].slice(-mostProcedures));
+    const shown = new Set([...this.#calls.keys()].slice(-maxProcedures));
     for (const name of names) {
-      if (shown.size >= mostProcedures) break;
+      if (shown.size >= maxProcedures) break;
       shown.add(name);
     }
     return shown;

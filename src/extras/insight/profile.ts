@@ -12,10 +12,10 @@ export interface ProfileOrder {
   readonly intervalMs: number;
 }
 
-const longestSeconds = 60;
+const maxSeconds = 60;
 
 /** Between two samples, milliseconds. At 1 ms a call costs 20 to 30% more. */
-const [shortestMs, longestMs] = [1, 1000];
+const [minMs, maxMs] = [1, 1000];
 
 /** How long a thread that is not in native code may take to begin, and to hand in its samples, milliseconds. */
 const answerMs = 5000;
@@ -37,10 +37,10 @@ export class ProfileError extends Error {
 
 /** Why an order can't be; undefined: it can. */
 function refusalOf({ seconds, intervalMs }: ProfileOrder): string | undefined {
-  if (!(seconds > 0 && seconds <= longestSeconds))
-    return `seconds: expected more than 0 and at most ${longestSeconds}`;
-  if (!(intervalMs >= shortestMs && intervalMs <= longestMs))
-    return `intervalMs: expected ${shortestMs} to ${longestMs}`;
+  if (!(seconds > 0 && seconds <= maxSeconds))
+    return `seconds: expected more than 0 and at most ${maxSeconds}`;
+  if (!(intervalMs >= minMs && intervalMs <= maxMs))
+    return `intervalMs: expected ${minMs} to ${maxMs}`;
   return undefined;
 }
 

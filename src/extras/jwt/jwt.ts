@@ -59,7 +59,7 @@ export interface JwtRequest {
 const refusedCode = 4010;
 
 /** A longer token is refused unread. */
-const longestToken = 8192;
+const maxTokenLength = 8192;
 
 /**
  * Makes the hook `authenticate` of a service whose callers send tokens that others issue (JWT, RFC 7519 and 9068), as `authorization:
@@ -169,8 +169,8 @@ function tokenOf(authorization: string | undefined): string {
   if (authorization === undefined) {
     throw refusal('missing', 'Sign in: send the header authorization: Bearer <token>');
   }
-  if (authorization.length > longestToken + 'Bearer '.length) {
-    throw refusal('length', `Token refused: longer than ${longestToken} characters`);
+  if (authorization.length > maxTokenLength + 'Bearer '.length) {
+    throw refusal('length', `Token refused: longer than ${maxTokenLength} characters`);
   }
   const [, token] = /^Bearer +([\w~+/.-]+=*)$/i.exec(authorization) ?? [];
   if (token === undefined) {

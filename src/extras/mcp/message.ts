@@ -52,9 +52,9 @@ export interface Meta {
 }
 
 /** Longest strings that mean something, in units: escapes may take six for a character. */
-const longestName = 6 * 256 + 2;
-const longestVersion = 100;
-const longestToken = 256;
+const maxNameLength = 6 * 256 + 2;
+const maxVersionLength = 100;
+const maxTokenLength = 256;
 
 const paramNames = [
   '_meta',
@@ -109,9 +109,9 @@ function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Messa
     method,
     id,
     meta,
-    name: stringAt(readable, params.name, longestName),
-    cursor: params.cursor && (stringAt(readable, params.cursor, longestName) ?? ''),
-    protocolVersion: stringAt(readable, params.protocolVersion, longestVersion),
+    name: stringAt(readable, params.name, maxNameLength),
+    cursor: params.cursor && (stringAt(readable, params.cursor, maxNameLength) ?? ''),
+    protocolVersion: stringAt(readable, params.protocolVersion, maxVersionLength),
     requestId: idAt(readable, params.requestId),
     arguments: argumentsOf(readable, params.arguments),
   };
@@ -134,7 +134,7 @@ function metaOf(readable: Readable, place: MemberPlace | undefined): Meta | unde
   if (found === undefined) return null;
   const held = found[capabilities];
   return {
-    version: stringAt(readable, found[version], longestVersion),
+    version: stringAt(readable, found[version], maxVersionLength),
     hasCapabilities: held !== undefined && isObjectAt(readable, held.start),
     progressToken: idAt(readable, found[progress]),
   };
@@ -150,7 +150,7 @@ function argumentsOf(
 
 /** The text of a string or a number that names a request; undefined: it is neither. */
 function idAt(readable: Readable, place: MemberPlace | undefined): string | undefined {
-  if (place === undefined || place.end - place.start > longestToken) return undefined;
+  if (place === undefined || place.end - place.start > maxTokenLength) return undefined;
   const first = readable.units[place.start] as number;
   const isNumber = first === MINUS || (first >= 0x30 && first <= 0x39);
   return first === QUOTE || isNumber ? readable.textOf(place.start, place.end) : undefined;
@@ -197,7 +197,7 @@ export interface McpClient {
 }
 
 /** A request on its way. */
-export interface Asked {
+export interface McpRequest {
   readonly message: Message;
   /** JSON text. */
   readonly id: string;

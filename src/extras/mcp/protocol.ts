@@ -69,8 +69,8 @@ export function unknownMethod(id: string | undefined, method: string): Fault {
 }
 
 /** Codes from -32019 to -32000 mean what a server likes, so clients are told not to read them. */
-const leastOwn = -32019;
-const mostOwn = -32000;
+const minOwn = -32019;
+const maxOwn = -32000;
 
 /**
  * The answer to a message whose caller may not call: the error of the hook, as it threw it. Codes that responses of MCP must
@@ -79,7 +79,7 @@ const mostOwn = -32000;
  * @param id JSON text; undefined: it is not known, or the message has none
  */
 export function refusedFault(id: string | undefined, { code, text }: Outcome): Fault {
-  if (code < leastOwn || code > mostOwn) {
+  if (code < minOwn || code > maxOwn) {
     const head = id === undefined ? '' : `"id":${id},`;
     return { fault: 'refused', code, text: `{"jsonrpc":"2.0",${head}"error":${text}}` };
   }

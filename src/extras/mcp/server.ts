@@ -10,10 +10,10 @@ import { promised, type ReplySink, resultReply } from '../../core/protocol/reply
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
-  type Asked,
   give,
   type McpClient,
   type McpHead,
+  type McpRequest,
   type Message,
   notJson,
   readMessages,
@@ -176,7 +176,7 @@ export class McpServer {
     return this.#scopes.filter((one) => scopes?.includes(one) !== true);
   }
 
-  #answer(asked: Asked): void {
+  #answer(asked: McpRequest): void {
     const { message, client, sink } = asked;
     if (!isModern(message, client.head)) {
       this.#legacy(asked);
@@ -188,7 +188,7 @@ export class McpServer {
     else give(this.#modernAnswer(asked), asked.id, sink);
   }
 
-  #modernAnswer(asked: Asked): Made {
+  #modernAnswer(asked: McpRequest): Made {
     const { message, id, isPrivate } = asked;
     const cache = `"ttlMs":${this.#ttlMs},"cacheScope":"${isPrivate ? 'private' : 'public'}"`;
     switch (message.method) {
@@ -204,12 +204,12 @@ export class McpServer {
     }
   }
 
-  #legacy(asked: Asked): void {
+  #legacy(asked: McpRequest): void {
     if (asked.message.method === 'tools/call') this.#tools.call(asked, this.#styles.legacy);
     else give(this.#legacyAnswer(asked), asked.id, asked.sink);
   }
 
-  #legacyAnswer(asked: Asked): Made {
+  #legacyAnswer(asked: McpRequest): Made {
     const { message, id } = asked;
     const { method, protocolVersion } = message;
     switch (method) {
@@ -268,7 +268,7 @@ export class McpServer {
   }
 
   /** @param hasRoom whether the replies so far leave room for more: nothing runs if they do not */
-  async #ofBatch(asked: Omit<Asked, 'sink'>, hasRoom: boolean): Promise<string> {
+  async #ofBatch(asked: Omit<McpRequest, 'sink'>, hasRoom: boolean): Promise<string> {
     const { id, message } = asked;
     if (isModern(message, undefined)) {
       return errorText(id, McpCode.InvalidRequest, `version ${modernVersion} has no batches`);

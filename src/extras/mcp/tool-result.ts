@@ -13,7 +13,7 @@ export interface ResultStyle {
 }
 
 /** Longer error texts are shown as they are: who threw megabytes does not get them parsed here. */
-const longestError = 64 * 1024;
+const maxErrorLength = 64 * 1024;
 
 const QUOTE = 0x22;
 
@@ -127,7 +127,7 @@ function errorResult({ era, tail }: ResultStyle, text: string): string {
 
 /** An error as a model reads it. */
 function errorShown(text: string): string {
-  if (text.length > longestError) return text;
+  if (text.length > maxErrorLength) return text;
   const { code, message, data } = JSON.parse(text) as {
     readonly code: number;
     readonly message: string;

@@ -19,7 +19,13 @@ import {
   resultReply,
 } from '../../core/protocol/reply.ts';
 import { Catalogue } from './catalogue.ts';
-import { type Asked, give, type Message, type ProgressOutlet, type Source } from './message.ts';
+import {
+  give,
+  type McpRequest,
+  type Message,
+  type ProgressOutlet,
+  type Source,
+} from './message.ts';
 import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
 import { headOf, outcomeOf, type ResultStyle, ToolReply } from './tool-result.ts';
@@ -51,7 +57,7 @@ export class Tools {
   }
 
   /** @param tail members after the tools, each with a comma before it */
-  async list({ message, id }: Asked, style: ResultStyle, tail: string): Promise<string> {
+  async list({ message, id }: McpRequest, style: ResultStyle, tail: string): Promise<string> {
     const { era, maxReplyBytes } = style;
     const catalogue = await this.catalogue();
     if (catalogue === undefined) return ended(id);
@@ -68,14 +74,14 @@ export class Tools {
     return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', limit);
   }
 
-  call(asked: Asked, style: ResultStyle): void {
+  call(asked: McpRequest, style: ResultStyle): void {
     const catalogue = this.catalogue();
     if (catalogue instanceof Promise)
       void catalogue.then((found) => this.#call(asked, style, found));
     else this.#call(asked, style, catalogue);
   }
 
-  #call(asked: Asked, style: ResultStyle, catalogue: Catalogue | undefined): void {
+  #call(asked: McpRequest, style: ResultStyle, catalogue: Catalogue | undefined): void {
     const { message, id, sink } = asked;
     const tool = catalogue === undefined ? ended(id) : toolOf(catalogue, message, id);
     if (typeof tool === 'string') sink.onReply(tool);
@@ -116,11 +122,11 @@ function toolOf(catalogue: Catalogue, message: Message, id: string): Tool | stri
 
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
 class ToolCall extends ToolReply implements ReplySink {
-  readonly #asked: Asked;
+  readonly #asked: McpRequest;
   /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
-  constructor(tool: Tool, asked: Asked, style: ResultStyle) {
+  constructor(tool: Tool, asked: McpRequest, style: ResultStyle) {
     super(tool, asked.id, style);
     this.#asked = asked;
   }
@@ -144,7 +150,7 @@ class ToolCall extends ToolReply implements ReplySink {
     return this.#stream?.hasOpened === true ? this.#stream.ended : undefined;
   }
 
-  #readStream({ message, scope, client }: Asked): void {
+  #readStream({ message, scope, client }: McpRequest): void {
     const token = message.meta?.progressToken;
     const notes = token === undefined ? undefined : new ProgressNotes(token);
     const stream = new ToolStream(this, notes, client.outlet);
@@ -294,10 +300,10 @@ class ToolStream implements StreamHost, StreamSink {
 const nothing: Outcome = { ok: true, code: 0, text: 'null' };
 
 /** Longer messages are cut: they are for people. */
-const longestMessage = 2000;
+const maxMessageLength = 2000;
 
 /** Longer values are not parsed to see what they say of progress. */
-const longestReport = 4096;
+const maxReportLength = 4096;
 
 /**
  * Writes the values of one stream as notifications of progress. A value with a number `progress` says itself how far the
@@ -334,7 +340,7 @@ interface Report {
 }
 
 function reportOf(value: string): Report {
-  if (value.length <= longestReport && value.includes('"progress":')) {
+  if (value.length <= maxReportLength && value.includes('"progress":')) {
     const parsed: unknown = JSON.parse(value);
     if (isObject(parsed) && typeof parsed.progress === 'number') {
       const { progress, total, message } = parsed;
@@ -343,12 +349,12 @@ function reportOf(value: string): Report {
         total: typeof total === 'number' ? total : undefined,
         message:
           typeof message === 'string'
-            ? JSON.stringify(shortened(message, longestMessage))
+            ? JSON.stringify(shortened(message, maxMessageLength))
             : undefined,
       };
     }
   }
   if (value === 'null') return {};
-  const isShortString = value.startsWith('"') && value.length <= longestMessage;
-  return { message: isShortString ? value : JSON.stringify(shortened(value, longestMessage)) };
+  const isShortString = value.startsWith('"') && value.length <= maxMessageLength;
+  return { message: isShortString ? value : JSON.stringify(shortened(value, maxMessageLength)) };
 }

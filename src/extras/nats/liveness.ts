@@ -70,13 +70,13 @@ export function parseHeartbeat(data: Uint8Array): Heartbeat {
 const most = 1000;
 
 /** A candidate keeps its place for so long at least, milliseconds: members and gateways answer within a few. */
-const leastMs = 250;
+const minMs = 250;
 
 /**
  * A candidate that has not answered after so long is dropped, milliseconds. A gateway without calls says every 10 s that it lives: if
  * its first answer was lost, its session must last until then, or its first calls would be answered with -32002.
  */
-const longestMs = 30_000;
+const maxMs = 30_000;
 
 /**
  * Members, or gateways, that have told of themselves and have not yet answered. Anybody can make up names, so they are bounded: a
@@ -94,7 +94,7 @@ export class Candidates<T> {
   makeRoom(now: number): boolean {
     if (this.#all.size < most) return true;
     for (const [id, { since }] of this.#all) {
-      if (now - since < leastMs) return false;
+      if (now - since < minMs) return false;
       return this.#all.delete(id);
     }
     return false;
@@ -113,7 +113,7 @@ export class Candidates<T> {
   /** Drops those that have not answered. */
   expire(now: number): void {
     for (const [id, { since }] of this.#all) {
-      if (now - since < longestMs) return;
+      if (now - since < maxMs) return;
       this.#all.delete(id);
     }
   }

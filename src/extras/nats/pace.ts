@@ -1,5 +1,5 @@
 import { clockMs } from '../../core/base/clock.ts';
-import { mostUnitBytes } from '../../core/protocol/reply.ts';
+import { maxUnitBytes } from '../../core/protocol/reply.ts';
 
 /** Bytes that may be on their way to the server: small messages of others must not wait behind more. */
 export const unflushedBytes = 512 * 1024;
@@ -8,7 +8,7 @@ export const unflushedBytes = 512 * 1024;
 const headBytes = 1024;
 
 /** A server that takes less is refused at the start, bytes: heads, and what is known of requests, must fit. */
-export const leastPayload = 8 * 1024;
+export const minPayload = 8 * 1024;
 
 /** How large messages between gateways and members are, by what their server takes. */
 export type MessageSizes = ReturnType<typeof madeFor>;
@@ -23,7 +23,7 @@ export function sizesFor(maxPayload: number): MessageSizes {
 
 function madeFor(maxPayload: number) {
   const room = maxPayload - headBytes;
-  const units = Math.floor(room / mostUnitBytes);
+  const units = Math.floor(room / maxUnitBytes);
   const half = Math.floor(room / 2);
   return {
     maxPayload,
@@ -86,7 +86,7 @@ export class Paced {
 const answersMs = 50;
 
 /** Bytes that the shortest answer counts for: making and sending it has its price. */
-const leastAnswerBytes = 16 * 1024;
+const minAnswerBytes = 16 * 1024;
 
 /** Bounds the answers to questions that anybody may ask. Who gets none asks again. */
 export class AnswerLimit {
@@ -106,6 +106,6 @@ export class AnswerLimit {
   }
 
   note(bytes: number): void {
-    this.#bytes += Math.max(bytes, leastAnswerBytes);
+    this.#bytes += Math.max(bytes, minAnswerBytes);
   }
 }

@@ -12,7 +12,7 @@ import { MalformedMessage } from './wire.ts';
  * A procedure whose last member has gone stays known for so long at least, milliseconds, and for as long as a call may wait for a
  * member: that member may be in a restart.
  */
-const leastNamesKeptMs = 30_000;
+const minNamesKeptMs = 30_000;
 
 /** @throws StartupError; nothing stays connected then */
 export async function connectServices(
@@ -29,7 +29,7 @@ export async function connectServices(
     id: connection.nuid(),
     choose: lessLoadedOfTwo,
     memberLimits: limits,
-    namesKeptMs: Math.max(config.maxQueueMs, leastNamesKeptMs),
+    namesKeptMs: Math.max(config.maxQueueMs, minNamesKeptMs),
   };
   const names = config.natsRole === 'member' ? [] : config.service;
   const services = names.map((name) => new Gateway({ ...options, name }, observer, log));

@@ -80,7 +80,7 @@ export interface DocumentFacts extends Pick<Config, 'httpPath' | 'httpAuth' | 'p
   /** Generators name a client by it. */
   readonly title: string;
   /** Whether the service asks who calls. */
-  readonly asksWho: boolean;
+  readonly hasAuth: boolean;
 }
 
 /** The document as it is sent. */
@@ -93,7 +93,7 @@ export function openApiOf(operations: Operations, facts: DocumentFacts): OpenApi
 }
 
 function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<OpenApiDocument> {
-  const { title, httpPath, httpAuth, publicUrl, asksWho } = facts;
+  const { title, httpPath, httpAuth, publicUrl, hasAuth } = facts;
   const procedures = [...operations.procedures.values()];
   const schemas = new OpenApiSchemas(yield* gatherComponents(procedures), ['Problem']);
   const ids = new DistinctNames(operationStyle);
@@ -110,7 +110,7 @@ function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<Open
   }
   const tags = new Set([...items.values()].flatMap(({ get, post }) => (get ?? post)?.tags ?? []));
   const content = {
-    security: asksWho ? [{ auth: [] }] : [],
+    security: hasAuth ? [{ auth: [] }] : [],
     tags: [...tags].sort().map((name) => ({ name })),
     paths: Object.fromEntries(
       procedures.map(({ name }) => [`${httpPath}/${name}`, items.get(name) ?? {}]),
@@ -118,7 +118,7 @@ function* openApiSteps(operations: Operations, facts: DocumentFacts): Steps<Open
     components: {
       schemas: { ...(yield* schemas.components()), Problem: schemas.write(problem) },
       responses: { Problem: problemResponse('An error', reference('schemas', 'Problem')) },
-      ...(asksWho ? { securitySchemes: { auth: securityScheme(httpAuth) } } : {}),
+      ...(hasAuth ? { securitySchemes: { auth: securityScheme(httpAuth) } } : {}),
     },
   };
   return {

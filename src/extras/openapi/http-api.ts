@@ -58,22 +58,22 @@ export class HttpApi {
   readonly problems: Problems;
   /** The request headers that say who calls, and those that procedures see: what is kept for one is not for others. */
   readonly vary: readonly string[];
-  readonly asksWho: boolean;
+  readonly hasAuth: boolean;
   readonly #preflightHeaders: string;
   /** Read here: no file is read while calls are served. */
   readonly #title = serviceName();
   #known: Known | undefined;
 
-  /** @param asksWho whether somebody is asked who calls */
-  constructor(service: Dispatcher, http: HttpOptions, asksWho: boolean) {
+  /** @param hasAuth whether somebody is asked who calls */
+  constructor(service: Dispatcher, http: HttpOptions, hasAuth: boolean) {
     const { httpAuth } = service.config;
     const { forwardHeaders, corsHeaders } = http;
     this.service = service;
     this.origins = new TrustedOrigins(http);
-    this.asksWho = asksWho;
+    this.hasAuth = hasAuth;
     this.problems = new Problems(httpAuth === 'basic' ? basicChallenge : 'Bearer');
     const header = /^header:(.*)$/.exec(httpAuth)?.[1]?.toLowerCase();
-    const who = asksWho
+    const who = hasAuth
       ? ['authorization', 'cookie', ...(header === undefined ? [] : [header])]
       : [];
     this.vary = [...new Set([...who, ...forwardHeaders.map((name) => name.toLowerCase())])];
@@ -118,7 +118,7 @@ export class HttpApi {
     const document: Route = {
       path: openApiPath,
       GET: {
-        asksWho: true,
+        hasAuth: true,
         // The document is refused as the URLs that it describes are.
         refused: ({ text }) => this.problems.ofRefusal(text),
         answer: (_, { ifNoneMatch }) => documentAnswer(this.document(), ifNoneMatch),
@@ -150,7 +150,7 @@ export class HttpApi {
     const served = this.service.served();
     if (served === undefined || served instanceof Promise) return undefined;
     const known = this.#knownOf(served);
-    const facts = { ...this.service.config, title: this.#title, asksWho: this.asksWho };
+    const facts = { ...this.service.config, title: this.#title, hasAuth: this.hasAuth };
     known.document ??= openApiBytes(known.operations, facts);
     return known.document;
   }
@@ -184,7 +184,7 @@ export class HttpApi {
     let known = this.#known;
     if (known?.served.table !== served.table || known.served.version !== served.version) {
       const { httpProcedures } = this.service.config;
-      const operations = new Operations(served.table, httpProcedures, this.asksWho);
+      const operations = new Operations(served.table, httpProcedures, this.hasAuth);
       known = { served, operations, document: undefined };
       this.#known = known;
     }
@@ -293,7 +293,7 @@ class ApiCall implements BodyHandler, ReplySink {
       return this.#request.method === 'OPTIONS' ? this.#api.preflight(everyMethod) : undefined;
     }
     const { method } = this.#request;
-    if (this.#api.asksWho && operations?.find(this.#name) === undefined) {
+    if (this.#api.hasAuth && operations?.find(this.#name) === undefined) {
       // Names that are near to this one are told to those who may call. A preflight never says who calls.
       return method === 'OPTIONS' ? this.#api.notFound(this.#name, undefined) : undefined;
     }
@@ -358,13 +358,13 @@ class ApiCall implements BodyHandler, ReplySink {
   /** A read by GET or HEAD, or a method that is not taken. */
   #readRefusal({ isRead, allow }: Operation): Answer | undefined {
     const { method, isCrossSiteVisit } = this.#request;
-    const { problems, asksWho } = this.#api;
+    const { problems, hasAuth } = this.#api;
     if (!isRead || (method !== 'GET' && method !== 'HEAD')) {
       const reason = `use ${isRead ? 'GET or POST' : 'POST'}`;
       return problems.of(405, ErrorCode.InvalidRequest, { reason }, ['allow', allow]);
     }
     // A link must not spend the quota of whoever is logged in and follows it.
-    if (!asksWho || !isCrossSiteVisit) return undefined;
+    if (!hasAuth || !isCrossSiteVisit) return undefined;
     const reason =
       'a link on a page of another site leads here: call from a program, or a page of this site';
     return problems.of(403, ErrorCode.InvalidRequest, { reason });

@@ -55,7 +55,7 @@ export function statusOfCode(code: number): number {
 export class Operations {
   readonly #procedures = new Map<string, Procedure>();
   readonly #made = new Map<string, Operation>();
-  readonly #asksWho: boolean;
+  readonly #hasAuth: boolean;
   /** The patterns that name no procedure. */
   readonly unmatched: readonly string[];
   /** Names that no URL can carry, of procedures that would have one otherwise. */
@@ -63,14 +63,14 @@ export class Operations {
 
   /**
    * @param patterns of the procedures that are offered; empty: all
-   * @param asksWho whether the service knows who calls
+   * @param hasAuth whether the service knows who calls
    */
   constructor(
     table: ReadonlyMap<string, Procedure>,
     patterns: readonly string[],
-    asksWho: boolean,
+    hasAuth: boolean,
   ) {
-    this.#asksWho = asksWho;
+    this.#hasAuth = hasAuth;
     const matchers = patterns.map((pattern) => ({ pattern, matches: matcherOf(pattern) }));
     const unmatched = new Set(patterns);
     const withoutUrl: string[] = [];
@@ -95,7 +95,7 @@ export class Operations {
     let operation = this.#made.get(name);
     const procedure = operation === undefined ? this.#procedures.get(name) : undefined;
     if (procedure !== undefined) {
-      operation = createOperation(procedure, this.#asksWho);
+      operation = createOperation(procedure, this.#hasAuth);
       this.#made.set(name, operation);
     }
     return operation;
@@ -108,7 +108,7 @@ export class Operations {
    * @throws StartupError
    */
   assertCaches(): void {
-    if (!this.#asksWho) return;
+    if (!this.#hasAuth) return;
     for (const procedure of this.#procedures.values()) {
       if (procedure.cache?.scope !== 'public' || !isGuarded(procedure)) continue;
       throw new StartupError(
@@ -128,7 +128,7 @@ function isGuarded({ links }: Procedure): boolean {
   return links.length > 0;
 }
 
-function createOperation(procedure: Procedure, asksWho: boolean): Operation {
+function createOperation(procedure: Procedure, hasAuth: boolean): Operation {
   const { params, returns, stream, effects, errors } = procedure;
   const isRead = effects?.readOnly === true;
   const members = params?.members ?? [];
@@ -163,7 +163,7 @@ function createOperation(procedure: Procedure, asksWho: boolean): Operation {
         { name, status: status ?? statusOfCode(code) },
       ]),
     ),
-    cacheControl: cacheControl(procedure, asksWho),
+    cacheControl: cacheControl(procedure, hasAuth),
     form:
       !isFlat || bytes.length > 1
         ? 'json'
@@ -181,10 +181,10 @@ function resultForm(returns: SchemaNode): ResultForm {
   return isBytes(at) ? { kind: 'bytes', mediaType: mediaTypeOf(at) } : { kind: 'json' };
 }
 
-function cacheControl(procedure: Procedure, asksWho: boolean): string | undefined {
+function cacheControl(procedure: Procedure, hasAuth: boolean): string | undefined {
   const { cache } = procedure;
   if (cache === undefined) return undefined;
-  const scope = asksWho && isGuarded(procedure) ? 'private' : cache.scope;
+  const scope = hasAuth && isGuarded(procedure) ? 'private' : cache.scope;
   const stale = cache.staleSeconds > 0 ? `, stale-while-revalidate=${cache.staleSeconds}` : '';
   return `${scope}, max-age=${cache.maxAgeSeconds}${stale}`;
 }

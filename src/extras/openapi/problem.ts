@@ -65,7 +65,7 @@ function statusOf({ code, facts }: ErrorParts, operation: Operation | undefined)
 }
 
 /** Longer data is not read to find out the status: none that this service makes is so long. */
-const longestFacts = 4096;
+const maxFactsLength = 4096;
 
 /** An error of JSON-RPC, taken apart. Its message and its data stay JSON text, to the letter. */
 interface ErrorParts {
@@ -85,7 +85,7 @@ function partsOf(text: string): ErrorParts {
   };
   const data = part('data');
   const facts: unknown =
-    data === undefined || data.length > longestFacts ? undefined : JSON.parse(data);
+    data === undefined || data.length > maxFactsLength ? undefined : JSON.parse(data);
   return {
     code: Number(part('code')),
     message: part('message') ?? '""',

@@ -31,7 +31,7 @@ import type { Problems } from './problem.ts';
 const sandboxed = ['content-security-policy', "default-src 'none'; sandbox"];
 
 /** Longer answers have no ETag: to hash 256 KiB takes the main thread 0.2 ms. */
-const mostHashed = 256 * 1024;
+const maxHashed = 256 * 1024;
 
 /** The values of a stream, gathered: what it returns is no part of the answer. */
 const gathered: ResultForm = { kind: 'json' };
@@ -81,7 +81,7 @@ export function resultAnswer(
   const varied = form.kind === 'bytes' ? [...vary, 'accept'] : vary;
   const kept = ['cache-control', control];
   if (varied.length > 0) kept.push('vary', varied.join(', '));
-  if (Buffer.byteLength(body) <= mostHashed) {
+  if (Buffer.byteLength(body) <= maxHashed) {
     // The call has run all the same: an ETag spares the bytes, not the work.
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     kept.push('etag', etag, 'access-control-expose-headers', 'etag');

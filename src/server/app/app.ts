@@ -266,9 +266,9 @@ export class RpcApp {
     const { dispatcher } = this;
     const { mcp, httpPath } = dispatcher.config;
     if (!asksConsole && !mcp && httpPath === '') return make(http);
-    const asksWho = asksOther || http.authenticate !== undefined;
+    const hasAuth = asksOther || http.authenticate !== undefined;
     const site = asksConsole ? { isLocal: false, acts: false } : undefined;
-    const loading = loadFacades(dispatcher, http, site, asksWho);
+    const loading = loadFacades(dispatcher, http, site, hasAuth);
     // Nobody waits for this: what must not be served as it is declared is served so that it does no harm.
     loading
       .then(({ check }) => check(this.#log))

@@ -32,18 +32,18 @@ export interface Facades {
 
 /**
  * @param site of the console; undefined: nobody asked for it
- * @param asksWho whether somebody is asked who calls
+ * @param hasAuth whether somebody is asked who calls
  */
 export async function loadFacades(
   dispatcher: Dispatcher,
   http: HttpOptions,
   site: SiteOptions | undefined,
-  asksWho: boolean,
+  hasAuth: boolean,
 ): Promise<Facades> {
   const { mcp: hasMcp, httpPath } = dispatcher.config;
   const [mcp, api, console] = await Promise.all([
-    hasMcp ? loadMcp(dispatcher, http, asksWho) : undefined,
-    httpPath === '' ? undefined : loadApi(dispatcher, http, asksWho),
+    hasMcp ? loadMcp(dispatcher, http, hasAuth) : undefined,
+    httpPath === '' ? undefined : loadApi(dispatcher, http, hasAuth),
     site && loadConsole(dispatcher, site),
   ]);
   return {
@@ -63,9 +63,9 @@ export async function loadFacades(
   };
 }
 
-async function loadApi(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
+async function loadApi(dispatcher: Dispatcher, http: HttpOptions, hasAuth: boolean) {
   const { HttpApi } = await import('../../extras/openapi/http-api.ts');
-  const api = new HttpApi(dispatcher, http, asksWho);
+  const api = new HttpApi(dispatcher, http, hasAuth);
   return {
     routes: api.routes(dispatcher.config.httpPath),
     document: () => api.document(),
@@ -81,7 +81,7 @@ async function loadSignIn(config: Config) {
   return new SignIn(config);
 }
 
-async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boolean) {
+async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, hasAuth: boolean) {
   const [{ McpServer }, { mcpRoute }] = await Promise.all([
     import('../../extras/mcp/server.ts'),
     import('../../extras/mcp/endpoint.ts'),
@@ -93,7 +93,7 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, asksWho: boole
     routes: [mcpRoute(mcpPath, server, http, signIn), ...(signIn?.routes ?? [])],
     check: async (log: Log) => {
       await server.warnOfTools(log);
-      if (signIn !== undefined && !asksWho) log.warn({ event: 'mcp-sign-in' }, asksNobody);
+      if (signIn !== undefined && !hasAuth) log.warn({ event: 'mcp-sign-in' }, asksNobody);
     },
   };
 }

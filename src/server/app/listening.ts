@@ -13,7 +13,7 @@ import type { Address } from './app-options.ts';
 import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 
 /** Most connections to a port of the operators' own. Scrapers and probes are few. */
-const mostOperators = 64;
+const maxOperators = 64;
 
 /** @throws whatever `listen` throws; no server listens then */
 export async function listenForAll(
@@ -32,7 +32,7 @@ export async function listenForAll(
   }
   const calls = await listen(service, { ...options, serves: 'calls' }, transport);
   try {
-    const maxConnections = Math.min(options.maxConnections, mostOperators);
+    const maxConnections = Math.min(options.maxConnections, maxOperators);
     const own: HttpOptions = {
       ...options,
       port: metricsPort,
@@ -82,7 +82,7 @@ export function fittingConnections(config: Config): { maxConnections: number; no
   const { maxConnections, metricsPort } = config;
   const files = readOpenFiles();
   if (files === undefined) return { maxConnections };
-  const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
+  const open = files.open + (metricsPort === 'same' ? 0 : maxOperators);
   const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
   const note = openFilesNote(maxConnections, files.limit, room);
   return { maxConnections: room.connections, ...(note !== undefined && { note }) };

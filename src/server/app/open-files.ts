@@ -22,7 +22,7 @@ const perThread = 8;
 const perLoad = 72;
 
 /** Files that a single loading thread needs. With fewer, a reload would always fail. */
-const leastForLoads = 130;
+const minForLoads = 130;
 
 /** @returns undefined where the system does not say */
 export function readOpenFiles(): OpenFiles | undefined {
@@ -74,9 +74,9 @@ export interface Room {
 export function roomFor(wanted: number, { limit, open }: OpenFiles, threads: number): Room {
   const own = open + spareFiles + (2 * threads + 1) * perThread;
   const left = Math.max(0, limit - own);
-  const loads = Math.max(leastForLoads, threads * perLoad);
+  const loads = Math.max(minForLoads, threads * perLoad);
   // Where there are few files and many threads, loading gets three quarters of the files that are left, not all.
-  const kept = Math.min(loads, Math.max(leastForLoads, Math.floor((left * 3) / 4)));
+  const kept = Math.min(loads, Math.max(minForLoads, Math.floor((left * 3) / 4)));
   const connections = Math.max(left - kept, Math.floor(left / 4), 1);
   return { connections: Math.min(wanted, connections), neededLimit: wanted + own + loads };
 }

@@ -45,7 +45,7 @@ import type { SocketFacts } from './socket/sockets.ts';
 import { Upgrades } from './socket/upgrades.ts';
 
 /** Asks the code of a framework who calls, instead of `options.authenticate`. */
-export type AskWho = () => Verdict | Promise<Verdict>;
+export type AskCaller = () => Verdict | Promise<Verdict>;
 
 /** The content type of Prometheus's text format. */
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
@@ -92,7 +92,7 @@ export class Routes {
   readonly upgrades: Upgrades;
   readonly #exact = new Map<string, Route>();
   readonly #below: (readonly [prefix: string, route: Route])[] = [];
-  readonly #upgrade: Reads = { asksWho: true, answer: () => this.upgrades.ending() };
+  readonly #upgrade: Reads = { hasAuth: true, answer: () => this.upgrades.ending() };
   readonly #cors: Cors;
   /** For pages whose origin is not in the list; undefined: there is no list. */
   readonly #foreignLines: CorsLines | undefined;
@@ -187,7 +187,7 @@ export class Routes {
   serve(
     exchange: Exchange,
     line: RequestLine,
-    askWho?: AskWho,
+    askCaller?: AskCaller,
     open?: (facts: SocketFacts) => void,
   ): boolean {
     const { head } = this;
@@ -210,8 +210,8 @@ export class Routes {
     const hasBody = calls !== undefined && line.method === 'POST';
     if (hasBody && !exchange.receive(head, scope)) return false;
     // After the line above: a body that arrives before it has its listener would be lost.
-    if (isCalls(action) || action.asksWho === true) {
-      const verdict = this.#ask(exchange, line, askWho);
+    if (isCalls(action) || action.hasAuth === true) {
+      const verdict = this.#ask(exchange, line, askCaller);
       if (verdict !== undefined) scope.verdict = verdict;
     }
     if (hasBody) return true;
@@ -291,9 +291,9 @@ export class Routes {
   #ask(
     { facts }: Exchange,
     { method, path }: RequestLine,
-    askWho: AskWho | undefined,
+    askCaller: AskCaller | undefined,
   ): Verdict | Promise<Verdict> | undefined {
-    if (askWho !== undefined) return askWho();
+    if (askCaller !== undefined) return askCaller();
     const authenticate: Authenticator<AuthRequest> | undefined = this.context.options.authenticate;
     if (authenticate === undefined) return undefined;
     const headers = Object.freeze(this.head.all ?? {});
@@ -314,7 +314,7 @@ function rpcRoute(service: Service, options: HttpOptions): Route {
   const { path, introspection, corsHeaders, openApi } = options;
   const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
   const introspect: Reads = {
-    asksWho: true,
+    hasAuth: true,
     answer({ query }, { ifNoneMatch }) {
       const format = formatOf(query);
       if (format === undefined || (format === 'openapi' && openApi === undefined)) {

@@ -8,13 +8,13 @@ import { SocketFile } from '../http/edge/http-server.ts';
 import { type Answer, limitOf, type Order, parseOrder } from './orders.ts';
 
 /** The longest order, characters. */
-const longestOrder = 4096;
+const maxOrderLength = 4096;
 
 /** How long a client may take to send its order, and to read a part of the answer, milliseconds. */
 const clientMs = 10_000;
 
 /** Operators are few. */
-const mostClients = 16;
+const maxClients = 16;
 
 /** Only the user that the service runs as may connect. */
 const mode = 0o600;
@@ -40,7 +40,7 @@ export class AdminSocket {
   private constructor(server: Server, file: SocketFile) {
     this.#server = server;
     this.#file = file;
-    server.maxConnections = mostClients;
+    server.maxConnections = maxClients;
     server.on('connection', (client) => {
       this.#clients.add(client);
       client.on('close', () => this.#clients.delete(client));
@@ -88,7 +88,7 @@ async function serve(client: Socket, carryOut: Ask): Promise<void> {
   try {
     const line = await lineOf(client);
     if (line === undefined) return;
-    const order = line.length > longestOrder ? 'too long' : parseOrder(line);
+    const order = line.length > maxOrderLength ? 'too long' : parseOrder(line);
     const left = new AbortController();
     if (typeof order !== 'string') {
       client.setTimeout(limitOf(order) + clientMs);
@@ -110,7 +110,7 @@ function lineOf(client: Socket): Promise<string | undefined> {
     client.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
       const end = text.indexOf('\n');
-      if (end === -1 && text.length <= longestOrder) return;
+      if (end === -1 && text.length <= maxOrderLength) return;
       client.pause().removeAllListeners('data');
       done(end === -1 ? text : text.slice(0, end));
     });

@@ -20,7 +20,7 @@ export interface GuardData {
   /** That of `RunningCode`. */
   readonly buffer: SharedArrayBuffer;
   readonly layout: typeof Layout;
-  readonly mostSuspects: number;
+  readonly maxSuspects: number;
   readonly lookMs: number;
   readonly endingMs: number;
   readonly expression: string;
@@ -84,7 +84,7 @@ function suspects(): Suspects {
   const running = word(layout.slot);
   if (running !== 0) return { names: [nameOf(running)], isCertain: true };
   const names: string[] = [];
-  for (let slot = 1; record(slot) < buffer.byteLength && names.length < data.mostSuspects; slot++)
+  for (let slot = 1; record(slot) < buffer.byteLength && names.length < data.maxSuspects; slot++)
     if (word(record(slot) / 4) > 0) names.push(nameOf(slot));
   return { names, isCertain: false };
 }

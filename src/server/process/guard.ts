@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { hidden } from '../../core/base/escape.ts';
-import { layout, mostSuspects, runningCode } from '../../core/base/running-code.ts';
+import { layout, maxSuspects, runningCode } from '../../core/base/running-code.ts';
 import { ownFolders } from '../../core/modules/module-url.ts';
 import { startOwnThread } from '../../core/modules/own-thread.ts';
 import type { LogLevel } from '../../core/observe/log.ts';
@@ -53,7 +53,7 @@ export class Guard {
       isPretty: process.stderr.isTTY,
       buffer: runningCode.buffer,
       layout,
-      mostSuspects,
+      maxSuspects,
       lookMs,
       endingMs,
       expression: stackExpression,

@@ -105,7 +105,7 @@ const logLevels: readonly unknown[] = [
 ] satisfies LogLevel[];
 
 /** How long a changed log level may last, milliseconds. */
-const [shortestMs, longestMs] = [1000, 24 * 3_600_000];
+const [minMs, maxMs] = [1000, 24 * 3_600_000];
 
 /** How long the guard may take to show the stack of the main thread, milliseconds. */
 const guardMs = 400;
@@ -117,7 +117,7 @@ const profileEndsMs = 30_000;
 const heapMs = 900_000;
 
 /** Functions of a profile that are printed. The files have all of them. */
-const mostFunctions = 20;
+const maxFunctions = 20;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 const isCount = (value: unknown): value is number =>
@@ -199,7 +199,7 @@ Examples:
         ...threads.map(({ name, file, error }) => `${name}: ${file ?? `failed: ${error}`}`),
         `${samples} samples by function`,
         ...functions
-          .slice(0, mostFunctions)
+          .slice(0, maxFunctions)
           .map(({ name, place, self, total }) =>
             `${share(self)} ${share(total)}  ${name}  ${place}`.trimEnd(),
           ),
@@ -228,8 +228,7 @@ Examples:
         about: 'until it goes back, 1s to 24h (default: 15m)',
         kind: 'duration',
         fallback: 900_000,
-        accepts: (value): value is number =>
-          isNumber(value) && value >= shortestMs && value <= longestMs,
+        accepts: (value): value is number => isNumber(value) && value >= minMs && value <= maxMs,
         refusal: 'the time: expected 1s to 24h',
       },
     },

@@ -1,5 +1,5 @@
 import { counterTable, zeroCounts } from '../../core/observe/metric-table.ts';
-import { mostEvents, type RecentEvent } from '../../core/observe/recent-events.ts';
+import { maxEvents, type RecentEvent } from '../../core/observe/recent-events.ts';
 import { addTotals, type MetricsSnapshot, type Totals } from '../../core/observe/snapshot.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -48,7 +48,7 @@ export class ProcessMetrics {
       this.#ended = addTotals(this.#ended === undefined ? [last] : [this.#ended, last]);
       this.#endedEvents = [...this.#endedEvents, ...last.events]
         .sort((a, b) => a.at - b.at)
-        .slice(-mostEvents);
+        .slice(-maxEvents);
     });
   }
 

@@ -43,7 +43,7 @@ interface ServerEvents {
 }
 
 /** Of what comes from the guard of a process, so much is kept, characters. */
-const longestLines = 16_384;
+const maxLinesLength = 16_384;
 
 /** How long a process may take to say that it drains, whatever its grace. */
 const reactionMs = 1000;
@@ -246,7 +246,7 @@ export class ServerProcess {
     let text = '';
     stream?.on('error', () => {});
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (text + chunk).slice(-longestLines).split('\n');
+      const lines = (text + chunk).slice(-maxLinesLength).split('\n');
       text = lines.pop() ?? '';
       const { key } = this.#channel;
       const line = lines.findLast((one) => one.startsWith(key));

@@ -18,7 +18,7 @@ interface Pending {
 export interface PoolFacts {
   readonly workers: readonly { readonly inFlight: number }[];
   /** undefined: it takes no calls now. */
-  readonly lane: { readonly inFlight: number } | undefined;
+  readonly express: { readonly inFlight: number } | undefined;
   readonly spares: number;
   readonly queued: number;
 }

@@ -268,7 +268,7 @@ class Soak {
         await server.tell('forget');
         const name = `${kind} ${round}`;
         await this.#caller.send([faultPlan(kind)], this.#rowOf, isAllowed, name);
-        // Where the lane ran the call, nobody takes the lost thread's place among the workers: there is no figure then.
+        // Where the express worker ran the call, nobody takes the lost thread's place among the workers: there is no figure then.
         for (let tries = 0, found: Recovery[] = []; found.length === 0 && tries < 2000; tries++) {
           await pause(5);
           found = (await server.tell('recoveries')) as Recovery[];
@@ -280,7 +280,7 @@ class Soak {
     await Promise.all(lightClients);
   }
 
-  /** Both workers and the lane are held, and calls wait behind: then the server is told to close. */
+  /** Both workers and the express worker are held, and calls wait behind: then the server is told to close. */
   async #close(): Promise<void> {
     const server = this.#server;
     const closing = this.#tally.row('close');
@@ -289,18 +289,18 @@ class Soak {
     const send = (some: readonly Plan[]): void => {
       for (const one of some) answers.push(this.#caller.send([one], () => closing, isOk));
     };
-    // One after the other: a worker that is free would take the call that is meant for the lane.
+    // One after the other: a worker that is free would take the call that is meant for the express worker.
     for (let holding = 1; holding <= 2; holding++) {
       send(plans(1, 'hold', { method: 'heavy', gate: 1 }));
       await this.#untilHeld(({ workers }) => inFlight(workers) === holding);
     }
     // Known to be short.
     send(plans(1, 'hold', { method: 'long', gate: 1 }));
-    await this.#untilHeld(({ lane }) => lane?.inFlight === 1);
+    await this.#untilHeld(({ express }) => express?.inFlight === 1);
     send(plans(connections - answers.length, 'echo', { method: 'long' }));
     await this.#untilHeld(
-      ({ workers, lane, queued }) =>
-        inFlight(workers) + (lane?.inFlight ?? 0) + queued === connections,
+      ({ workers, express, queued }) =>
+        inFlight(workers) + (express?.inFlight ?? 0) + queued === connections,
     );
     const closed = server.tell('close');
     await server.tell('open');

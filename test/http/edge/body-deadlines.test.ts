@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { longestDelayMs } from '../../../src/core/base/timer.ts';
+import { maxDelayMs } from '../../../src/core/base/timer.ts';
 import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
 import { BodyDeadlines } from '../../../src/server/http/exchange.ts';
 
@@ -45,6 +45,6 @@ describe('the deadlines of bodies', () => {
   });
 
   test('are never longer than a timer can be, which would fire at once', () => {
-    assert.equal(transferTimeoutMs(10 * 1024 ** 2, longestDelayMs), longestDelayMs);
+    assert.equal(transferTimeoutMs(10 * 1024 ** 2, maxDelayMs), maxDelayMs);
   });
 });

@@ -16,9 +16,9 @@ interface Result {
 }
 
 /** The two sides of one outbox, as two threads hold it. */
-function pair(): { replica: Outbox; frontEnd: Outbox } {
-  const frontEnd = new Outbox();
-  return { frontEnd, replica: new Outbox(frontEnd.buffer) };
+function pair(): { replica: Outbox; mainThread: Outbox } {
+  const mainThread = new Outbox();
+  return { mainThread, replica: new Outbox(mainThread.buffer) };
 }
 
 function put(outbox: Outbox, { ticket, code, micros, elapsedUs, reply }: Result): boolean {
@@ -71,11 +71,11 @@ test('what is taken is given once, in order and unchanged, through many turns of
         },
       ),
       (steps) => {
-        const { replica, frontEnd } = pair();
+        const { replica, mainThread } = pair();
         const expected: Result[] = [];
         for (const step of steps) {
           if (typeof step === 'string') {
-            assert.deepEqual(drained(frontEnd), expected.splice(0));
+            assert.deepEqual(drained(mainThread), expected.splice(0));
           } else if (put(replica, step)) {
             taken++;
             expected.push(step);
@@ -83,8 +83,8 @@ test('what is taken is given once, in order and unchanged, through many turns of
             refused++;
           }
         }
-        assert.deepEqual(drained(frontEnd), expected);
-        assert.deepEqual(drained(frontEnd), []);
+        assert.deepEqual(drained(mainThread), expected);
+        assert.deepEqual(drained(mainThread), []);
       },
     ),
     { seed, numRuns: 60 },
@@ -93,48 +93,48 @@ test('what is taken is given once, in order and unchanged, through many turns of
 });
 
 test('a reply that it cannot hold is left to a message', () => {
-  const { replica, frontEnd } = pair();
+  const { replica, mainThread } = pair();
   assert.equal(put(replica, result(1, 'x'.repeat(8 * 1024))), true);
   assert.equal(put(replica, result(2, 'x'.repeat(8 * 1024 + 1))), false);
   assert.equal(put(replica, result(3, '"\ud800"')), false);
   assert.deepEqual(
-    drained(frontEnd).map(({ ticket }) => ticket),
+    drained(mainThread).map(({ ticket }) => ticket),
     [1],
   );
 });
 
 test('a full ring refuses, loses nothing, and takes again after it was read', () => {
-  const { replica, frontEnd } = pair();
+  const { replica, mainThread } = pair();
   let count = 0;
   while (put(replica, result(count, 'x'.repeat(100)))) count++;
   assert.ok(count > 1000);
-  const tickets = drained(frontEnd).map(({ ticket }) => ticket);
+  const tickets = drained(mainThread).map(({ ticket }) => ticket);
   assert.deepEqual(
     tickets,
     Array.from({ length: count }, (_, n) => n),
   );
   assert.equal(put(replica, result(count, 'x')), true);
   assert.deepEqual(
-    drained(frontEnd).map(({ ticket }) => ticket),
+    drained(mainThread).map(({ ticket }) => ticket),
     [count],
   );
 });
 
 test('a reader is woken once for all there is, and again for what comes after it has read', () => {
-  const { replica, frontEnd } = pair();
+  const { replica, mainThread } = pair();
   const wakes = [1, 2, 3].map((ticket) => put(replica, result(ticket, 'x')) && replica.takeWake());
   assert.deepEqual(wakes, [true, false, false]);
-  assert.equal(drained(frontEnd).length, 3);
+  assert.equal(drained(mainThread).length, 3);
   assert.equal(put(replica, result(4, 'x')) && replica.takeWake(), true);
 });
 
 test('two threads: nothing is lost, doubled or torn, and the reader is always woken', async () => {
   const count = 200_000;
-  const frontEnd = new Outbox();
+  const mainThread = new Outbox();
   const worker = new Worker(new URL('./outbox-writer.mjs', import.meta.url), {
     workerData: {
       module: moduleUrl('src/core/workers/wire/messages.ts'),
-      buffer: frontEnd.buffer,
+      buffer: mainThread.buffer,
       count,
     },
   });
@@ -142,7 +142,7 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   await new Promise<void>((resolve, reject) => {
     worker.on('error', reject);
     worker.on('message', () => {
-      frontEnd.drain((ticket, code, micros, elapsedUs, reply) => {
+      mainThread.drain((ticket, code, micros, elapsedUs, reply) => {
         const expected = `${next}${next % 3 === 0 ? 'é' : ''}${'x'.repeat(next % 97)}`;
         if (ticket !== next || code !== next % 7 || micros !== next / 2 || elapsedUs !== next) {
           reject(new Error(`${ticket} came instead of ${next}`));
@@ -165,16 +165,16 @@ test('what nobody can have written is not read: the reader ends, and reads nothi
   let unreadable = 0;
   fc.assert(
     fc.property(fc.array(results, { maxLength: 20 }), spoilt, (given, words) => {
-      const { replica, frontEnd } = pair();
+      const { replica, mainThread } = pair();
       for (const one of given) put(replica, one);
-      const memory = new Int32Array(frontEnd.buffer);
+      const memory = new Int32Array(mainThread.buffer);
       for (const [at, value] of words) memory[at] = value;
-      const cells = frontEnd.buffer.byteLength / 8;
-      assert.ok(drained(frontEnd).length <= cells);
-      if (!frontEnd.isUnreadable) return;
+      const cells = mainThread.buffer.byteLength / 8;
+      assert.ok(drained(mainThread).length <= cells);
+      if (!mainThread.isUnreadable) return;
       unreadable++;
       put(replica, result(1, 'late'));
-      assert.deepEqual(drained(frontEnd), []);
+      assert.deepEqual(drained(mainThread), []);
     }),
     { seed, numRuns: 300 },
   );
@@ -182,9 +182,9 @@ test('what nobody can have written is not read: the reader ends, and reads nothi
 });
 
 test('a code beyond int32 is left to a message', () => {
-  const { replica, frontEnd } = pair();
+  const { replica, mainThread } = pair();
   for (const code of [2 ** 31, -(2 ** 31) - 1, 2 ** 32, 2 ** 53 - 1]) {
     assert.equal(put(replica, { ...result(1, 'x'), code }), false);
   }
-  assert.deepEqual(drained(frontEnd), []);
+  assert.deepEqual(drained(mainThread), []);
 });

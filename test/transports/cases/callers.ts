@@ -60,7 +60,7 @@ export const callers: readonly TransportCase[] = [
       name: `who calls is asked once for each request and is its auth, or refuses it: ${when}`,
       needs: ['authenticates'],
       options: {
-        askWho: when === 'at once' ? byToken : async (token) => byToken(token),
+        askCaller: when === 'at once' ? byToken : async (token) => byToken(token),
       },
       async run(stage) {
         const connection = await stage.connect();
@@ -78,7 +78,7 @@ export const callers: readonly TransportCase[] = [
     name: 'nothing crosses between callers that call at the same time (generated)',
     options: {
       // Later: a body waits for it.
-      askWho: async (token) => ({ user: token ?? null }),
+      askCaller: async (token) => ({ user: token ?? null }),
     },
     async run(stage) {
       const rounds = fc.sample(scenario, { seed, numRuns: 8 });

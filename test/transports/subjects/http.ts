@@ -26,13 +26,13 @@ export interface Listening {
 
 export type Put = (service: Dispatcher, options: HttpOptions) => Promise<Listening>;
 
-export function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
+export function optionsOf({ maxMessageBytes, askCaller }: TransportOptions): HttpOptions {
   const authenticate =
-    askWho &&
+    askCaller &&
     createAuthenticator(
       'authenticate',
       ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }) =>
-        askWho(headers['x-token']),
+        askCaller(headers['x-token']),
       () => {},
     );
   return {

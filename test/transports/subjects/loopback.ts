@@ -26,14 +26,14 @@ export class LoopbackServer implements Server {
   readonly #events = new EventEmitter();
   #isClosed = false;
 
-  constructor(service: Service, { maxMessageBytes, askWho }: TransportOptions) {
+  constructor(service: Service, { maxMessageBytes, askCaller }: TransportOptions) {
     this.service = service;
     this.maxMessageBytes = maxMessageBytes;
     this.authenticator =
-      askWho &&
+      askCaller &&
       createAuthenticator(
         'authenticate',
-        ({ token }: SentFacts) => askWho(token),
+        ({ token }: SentFacts) => askCaller(token),
         () => {},
       );
   }

@@ -68,20 +68,20 @@ export function natsEndpoints(server: () => NatsServer, cutting?: Cutting): Subj
     name: cutting === undefined ? 'NATS' : `NATS, ${cutting.name}`,
     can: ['messages', 'metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
     carries: () => true,
-    async serve(service, { maxMessageBytes, askWho }) {
+    async serve(service, { maxMessageBytes, askCaller }) {
       const { url } = server();
       const proxy = cutting && (await CutProxy.open(Number(new URL(url).port), cutting));
       const own = proxy === undefined ? url : `nats://127.0.0.1:${proxy.port}`;
       const connection = await connectNats(natsOptions(own), new RecordedEvents());
       const authenticate =
-        askWho &&
+        askCaller &&
         createAuthenticator(
           'authenticate',
           ({
             headers: given,
           }: {
             readonly headers: Readonly<Record<string, string | undefined>>;
-          }) => askWho(given['x-token']),
+          }) => askCaller(given['x-token']),
           () => {},
         );
       const name = `s${connection.nuid()}`;

@@ -98,7 +98,7 @@ function subject({ name, put, ...server }: WayIn): Subject {
     carries: (message) => callOf(message) !== undefined,
     async serve(service, options): Promise<Server> {
       const http = optionsOf(options);
-      const api = new HttpApi(service, http, options.askWho !== undefined);
+      const api = new HttpApi(service, http, options.askCaller !== undefined);
       const listening = await put(service, { ...http, routes: () => api.routes('/api') });
       return {
         connect: () => UrlConnection.open(listening.port),

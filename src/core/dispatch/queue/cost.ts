@@ -83,7 +83,7 @@ export function transferCostUs(bytes: number): number {
 const patience = 4;
 
 /** Most work of short calls that may go before a long one, microseconds: a call that takes seconds waits no longer. */
-const mostPassedUs = 1_000_000;
+const maxPassedUs = 1_000_000;
 
 /**
  * Whether a long call goes next although short calls wait. This is counted in work, not by the clock: where calls of
@@ -95,7 +95,7 @@ const mostPassedUs = 1_000_000;
  * @param passedUs the sum of `passUs` of the short calls that went before it
  */
 export function isDue(longUs: number, passedUs: number): boolean {
-  return passedUs >= Math.min(patience * longUs, mostPassedUs);
+  return passedUs >= Math.min(patience * longUs, maxPassedUs);
 }
 
 /**

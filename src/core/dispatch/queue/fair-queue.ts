@@ -8,10 +8,10 @@ export const quantumUs = 1000;
  * What a caller pays for its streams at most before its next entry leaves, microseconds: a stream that takes more than its
  * caller's share must not keep that caller's calls from ever running.
  */
-const mostForStreamsUs = 50_000;
+const maxForStreamsUs = 50_000;
 
 /** The same of its calls that left in runs of other callers' calls. */
-const mostDebtUs = 50_000;
+const maxDebtUs = 50_000;
 
 /** What waits in a fair queue: a call with those that follow it, or other work of one request. */
 export interface QueuedWork {
@@ -106,7 +106,7 @@ class Line<Work extends QueuedWork> {
   }
 
   charge(us: number): void {
-    const due = Math.min(us, mostForStreamsUs - this.#forStreamsUs);
+    const due = Math.min(us, maxForStreamsUs - this.#forStreamsUs);
     this.#forStreamsUs += due;
     this.deficitUs -= due;
   }
@@ -125,7 +125,7 @@ class Line<Work extends QueuedWork> {
 
   /** What it has taken in runs beyond its turns, microseconds. */
   get debtUs(): number {
-    return Math.max(0, Math.min(-this.deficitUs, this.#forRunsUs, mostDebtUs));
+    return Math.max(0, Math.min(-this.deficitUs, this.#forRunsUs, maxDebtUs));
   }
 
   /** Gives the caller the quanta of so many turns. */
@@ -201,7 +201,7 @@ export class FairQueue<Work extends QueuedWork> {
     if (caller === undefined) return;
     const line = this.#lines.get(caller);
     if (line !== undefined) line.payForRun(entry.nextUs);
-    else caller.debtUs = Math.min(caller.debtUs + entry.nextUs, mostDebtUs);
+    else caller.debtUs = Math.min(caller.debtUs + entry.nextUs, maxDebtUs);
   }
 
   shift(): Work | undefined {
@@ -298,12 +298,12 @@ export class FairQueue<Work extends QueuedWork> {
 export type CallerShares = Callers<RequestScope>;
 
 /** A smaller weight would need many rounds for one call; with a larger one a caller would have the workers to itself. */
-const leastWeight = 1 / 64;
-const mostWeight = 64;
+const minWeight = 1 / 64;
+const maxWeight = 64;
 
 /** A weight within the bounds; 1 for what is no number. */
 export function boundedWeight(weight: number): number {
-  return Number.isNaN(weight) ? 1 : Math.min(mostWeight, Math.max(leastWeight, weight));
+  return Number.isNaN(weight) ? 1 : Math.min(maxWeight, Math.max(minWeight, weight));
 }
 
 /** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */

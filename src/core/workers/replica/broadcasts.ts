@@ -6,7 +6,7 @@ import {
 } from '../../procedures/broadcast.ts';
 import type { BroadcastCommand, ReplicaSender } from '../wire/messages.ts';
 
-interface Asked {
+interface PendingBroadcast {
   readonly resolve: (results: BroadcastResult[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -16,7 +16,7 @@ export class ReplicaBroadcasts {
   readonly #sender: ReplicaSender;
   readonly #own: ThreadBroadcasts;
   readonly #onFailed: (name: string, detail: string) => void;
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, PendingBroadcast>();
   #lastNumber = 0;
 
   /**

@@ -29,7 +29,7 @@ import { ReplicaBroadcasts } from './broadcasts.ts';
 import { Replica, type RunTraced } from './replica.ts';
 
 /** Errors outside of calls in a second that the log is given in full. */
-const mostUncaught = 10;
+const maxUncaught = 10;
 
 /** The resident task of a worker thread: loads the modules, then serves frames until the main thread says to close. */
 export async function runReplica(task: ReplicaTask): Promise<void> {
@@ -42,7 +42,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     sender.notify({ type: 'uncaught', detail, line: detail });
   });
   const onUncaught = (error: unknown): void => {
-    if (!uncaught.admits('', undefined, mostUncaught)) return;
+    if (!uncaught.admits('', undefined, maxUncaught)) return;
     sender.notify({ type: 'uncaught', detail: describe(error), line: summaryWithPlace(error) });
   };
   guardThread(onUncaught);

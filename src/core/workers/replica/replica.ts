@@ -43,7 +43,7 @@ import {
 } from '../wire/messages.ts';
 
 /** Faults of a procedure in a second that are logged in full. */
-const mostFaults = 10;
+const maxFaults = 10;
 
 /** How often the heap's size is read, at most: reading it takes a microsecond. */
 const memoryEveryMs = 100;
@@ -129,7 +129,7 @@ export class Replica {
     this.#invokeOptions = {
       checkResults: options.checkResults,
       onFault: (fault) => {
-        if (fault.isSent === true || faults.admits(fault.method, fault.method, mostFaults))
+        if (fault.isSent === true || faults.admits(fault.method, fault.method, maxFaults))
           sender.notify({ type: 'fault', fault });
       },
     };

@@ -43,7 +43,7 @@ const Stretched = { since: 0, ticket: 1, cancelled: 2 } as const;
 const stretchCells = 3;
 
 /** A time in which a generator has held the thread without a break. */
-export interface Stretch {
+export interface GeneratorTurn {
   /** Of its stream. */
   readonly ticket: number;
   /** By the main thread's `clockMs`. */
@@ -164,7 +164,7 @@ export class Ledger {
    * Main thread: the stretch that the thread is in; undefined: it is in none, or begins one now. What is here was read
    * while the replica may have been writing it: what matters must be the same, by its number, at a second look.
    */
-  get stretch(): Stretch | undefined {
+  get stretch(): GeneratorTurn | undefined {
     if (Atomics.load(this.#words, runningIndex) !== inStretch) return undefined;
     const number = Atomics.load(this.#words, stretchIndex);
     const since = this.#stretch[Stretched.since] as number;

@@ -11,7 +11,7 @@ import type { CallLine } from '../../procedures/context.ts';
 import type { Fault } from '../../procedures/fault.ts';
 import type { CheckResults } from '../../procedures/invoke.ts';
 import { largeBody } from '../../protocol/body.ts';
-import { mostUnitBytes, type ReplyBytes } from '../../protocol/reply.ts';
+import { maxUnitBytes, type ReplyBytes } from '../../protocol/reply.ts';
 import type { PatternAnalysis } from '../../schema/patterns.ts';
 import type { Frame } from './frame.ts';
 
@@ -223,7 +223,7 @@ const mask = cells - 1;
 const cellBytes = 8;
 
 /** A longer reply crosses in a message. */
-const longestReply = 8 * 1024;
+const maxReplyLength = 8 * 1024;
 
 /** Words of the header. Positions count cells since the outbox was made, and overflow as int32. */
 const Word = { written: 0, read: 1, readerSleeps: 2 } as const;
@@ -283,8 +283,8 @@ export class Outbox {
     // A procedure may throw any integer; the cell holds 32 bits.
     if (code !== (code | 0)) return false;
     // UTF-8 can't hold a lone surrogate, which may be in an id that came in a string.
-    if (reply.length > longestReply || !reply.isWellFormed()) return false;
-    const start = this.#reserve(entryCells + Math.ceil((reply.length * mostUnitBytes) / cellBytes));
+    if (reply.length > maxReplyLength || !reply.isWellFormed()) return false;
+    const start = this.#reserve(entryCells + Math.ceil((reply.length * maxUnitBytes) / cellBytes));
     if (start === -1) return false;
     const text = (start + entryCells) * cellBytes;
     const length = this.#bytes.write(reply, text, 'utf8');

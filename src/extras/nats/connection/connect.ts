@@ -5,7 +5,7 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { messageOf } from '../../../core/base/message-of.ts';
 import { StartupError } from '../../../core/base/startup-error.ts';
 import type { Config } from '../../../core/config/config.ts';
-import { leastPayload } from '../pace.ts';
+import { minPayload } from '../pace.ts';
 import type {
   NatsConnection,
   NatsEvents,
@@ -102,10 +102,10 @@ async function loadClient(): Promise<typeof Client> {
 
 async function assertPayload(connected: Client.NatsConnection): Promise<void> {
   const taken = connected.info?.max_payload ?? 0;
-  if (taken >= leastPayload) return;
+  if (taken >= minPayload) return;
   await connected.close();
   throw new StartupError(
-    `nats: the server takes messages of ${taken} bytes at most: set max_payload in its configuration to ${leastPayload} or more`,
+    `nats: the server takes messages of ${taken} bytes at most: set max_payload in its configuration to ${minPayload} or more`,
   );
 }
 

@@ -14,7 +14,7 @@ import type { GatewayLink } from './member-channel.ts';
 const patienceMs = 1000;
 
 /** After so many questions in a row without an answer another member is asked, for the whole. */
-const mostUnanswered = 5;
+const maxUnanswered = 5;
 
 /** Bytes of the longest document that is fetched: of some hundred thousand procedures. */
 const longest = 256 * 1024 ** 2;
@@ -98,7 +98,7 @@ export class DocumentFetch {
   /** To be called every 100 ms, until the document is there. */
   look(now: number): void {
     if (now - this.#askedAt <= patienceMs) return;
-    if (this.#unanswered >= mostUnanswered) this.#startOver();
+    if (this.#unanswered >= maxUnanswered) this.#startOver();
     this.#ask(now);
   }
 

@@ -35,10 +35,10 @@ const lateMs = 1000;
 const forgottenMs = 600_000;
 
 /** Members at once: what is done for each of them, again and again, must not hold up the calls. */
-const mostMembers = 1000;
+const maxMembers = 1000;
 
 /** Members that were given up and may come back: their sessions go on where they were. */
-const mostStarts = 1000;
+const maxStarts = 1000;
 
 /** The list of procedures is made anew so often at most, milliseconds, whatever members tell. */
 const renewMs = 50;
@@ -179,9 +179,9 @@ export class Gateway implements RemoteService {
   #admit(member: RemoteMember): void {
     const { id, heartbeat } = member;
     this.#candidates.delete(id);
-    if (this.#members.size >= mostMembers) {
+    if (this.#members.size >= maxMembers) {
       this.#log.warn(
-        { event: 'member-refused', member: id, most: mostMembers },
+        { event: 'member-refused', member: id, most: maxMembers },
         'a member is not taken: this gateway has as many as it takes',
       );
       return;
@@ -272,7 +272,7 @@ export class Gateway implements RemoteService {
     const { id, heartbeat } = member;
     this.#members.delete(id);
     const oldest = this.#starts.keys().next();
-    if (this.#starts.size >= mostStarts && oldest.done !== true) this.#starts.delete(oldest.value);
+    if (this.#starts.size >= maxStarts && oldest.done !== true) this.#starts.delete(oldest.value);
     this.#starts.set(id, member.channel.end);
     member.lose('member');
     if (heartbeat.state === 'draining') {

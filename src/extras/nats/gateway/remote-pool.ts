@@ -37,7 +37,7 @@ export interface RemotePoolOptions extends WaitingLimits, Pick<Config, 'maxReply
 const lookMs = 50;
 
 /** After so long callers are told to try again at most, milliseconds. */
-const longestRetryMs = 30_000;
+const maxRetryMs = 30_000;
 
 /**
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
@@ -117,7 +117,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     this.#turnSecond();
     const perSecond = this.#answeredBefore;
     const ms = perSecond === 0 ? usualRetryMs : (this.queued / perSecond) * 1000;
-    return Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
+    return Math.max(1, Math.min(maxRetryMs, Math.ceil(ms)));
   }
 
   override onDone(item: QueuedCall): void {

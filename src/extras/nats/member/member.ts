@@ -32,22 +32,22 @@ import { type MemberParts, RemoteGateway } from './remote-gateway.ts';
 const lookMs = 50;
 
 /** Heartbeats are sent so often at most when they are asked for, milliseconds. */
-const leastBeatMs = 50;
+const minBeatMs = 50;
 
 /** Gateways at once: what is done for each of them, again and again, must not hold up the calls. */
-const mostGateways = 1000;
+const maxGateways = 1000;
 
 /** Bytes of documents in 50 ms: those of many gateways that start at once. */
-const mostDocumentBytes = 2 * 1024 ** 2;
+const maxDocumentBytes = 2 * 1024 ** 2;
 
 /** Bytes of the longest request for a part of a document. */
-const longestDocumentRequest = 256;
+const maxDocumentRequestLength = 256;
 
 /** The number of a session is above the last one by so much at most. */
-const longestStep = 2 ** 20;
+const maxStepLength = 2 ** 20;
 
 /** A drain lasts so long at least: gateways hear of it, and what they have sent comes. */
-const shortestDrainMs = 500;
+const minDrainMs = 500;
 
 /** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
 export class Member {
@@ -60,13 +60,13 @@ export class Member {
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   readonly #stopListening: () => void;
   #documents: readonly NatsSubscription[] = [];
-  readonly #documentParts = new AnswerLimit(mostDocumentBytes);
+  readonly #documentParts = new AnswerLimit(maxDocumentBytes);
   #served: ServedContract;
   #state: MemberState = 'ready';
   #sessions = 0;
   readonly #beating: NodeJS.Timeout;
   #beatAt = clockMs();
-  readonly #beats = new Paced(leastBeatMs, () => this.#beat());
+  readonly #beats = new Paced(minBeatMs, () => this.#beat());
   #isStale = false;
   /** Silence counts from here at the earliest: before, it was this side that did not listen. */
   #listensSince = clockMs();
@@ -111,7 +111,7 @@ export class Member {
       const isDone = [...this.#gateways.values()].every(
         (remote) => remote.isDone || this.#silenceOf(remote, clockMs()) > goneMs,
       );
-      if (isDone && passedMs >= shortestDrainMs) break;
+      if (isDone && passedMs >= minDrainMs) break;
       await pause(10);
     }
     this.close();
@@ -163,10 +163,10 @@ export class Member {
       if (remote?.session.isForgottenBy(message.request) === false) return remote;
       remote?.cancelAll();
       if (known === undefined) {
-        const hasRoom = this.#gateways.size < mostGateways && this.#candidates.makeRoom(now);
+        const hasRoom = this.#gateways.size < maxGateways && this.#candidates.makeRoom(now);
         if (!hasRoom) return undefined;
       }
-      this.#sessions += randomInt(1, longestStep);
+      this.#sessions += randomInt(1, maxStepLength);
       const made = new RemoteGateway(gateway, message.request, this.#sessions, this.#parts);
       if (known === undefined) this.#candidates.add(gateway, made, now);
       else this.#gateways.set(gateway, made);
@@ -270,7 +270,7 @@ export class Member {
     ] as const;
     const answer = ({ reply = '', data }: NatsMessage): void => {
       if (!mayAnswer(reply) || this.#documentParts.isReached) return;
-      const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
+      const request = jsonOf(data, maxDocumentRequestLength) as { readonly from?: unknown } | null;
       const from = numberOf(request?.from);
       const part = document.subarray(from, from + sizesFor(connection.maxPayload).documentBytes);
       this.#documentParts.note(part.byteLength);

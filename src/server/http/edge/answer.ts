@@ -1,4 +1,4 @@
-import { longestDelayMs } from '../../../core/base/timer.ts';
+import { maxDelayMs } from '../../../core/base/timer.ts';
 import type { Config } from '../../../core/config/config.ts';
 import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply, usualRetryMs } from '../../../core/dispatch/call.ts';
@@ -127,7 +127,7 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
  * and the milliseconds that an option allows on top of that. By default, a reply of 25 MiB gets 410 s.
  */
 export function transferTimeoutMs(bytes: number, allowedMs: number): number {
-  return Math.min(allowedMs + (bytes / (64 * 1024)) * 1000, longestDelayMs);
+  return Math.min(allowedMs + (bytes / (64 * 1024)) * 1000, maxDelayMs);
 }
 
 const noLines: readonly string[] = [];

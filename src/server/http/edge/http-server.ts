@@ -203,7 +203,7 @@ export async function freePorts({
  * Longest path of a socket, where systems have room for 104 to 108 bytes with the zero behind it. uWebSockets.js
  * ends the process at a longer one.
  */
-const mostBytes = 103;
+const maxBytes = 103;
 
 /** What stands behind the folder of the socket while it is made: `/.XXXXXX/s`. */
 const folderBytes = 10;
@@ -243,7 +243,7 @@ export class SocketFile {
     option = 'socket',
   ): Promise<SocketFile> {
     const folderLength = Buffer.byteLength(dirname(path)) + folderBytes;
-    if (Math.max(Buffer.byteLength(path), folderLength) > mostBytes)
+    if (Math.max(Buffer.byteLength(path), folderLength) > maxBytes)
       throw socketError(path, 'ENAMETOOLONG', option);
     if (!takesOver) await assertSocketFree(path, option);
     try {
@@ -325,7 +325,7 @@ const fileAdvice: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `there is no folder ${dirname(path)} for ${basename(path)}: make it first`,
   ENOTDIR: (path) => `${dirname(path)} is no folder: choose another path`,
   ENAMETOOLONG: (path) =>
-    `${path} is too long for a Unix socket: choose a path of at most ${mostBytes - folderBytes} bytes`,
+    `${path} is too long for a Unix socket: choose a path of at most ${maxBytes - folderBytes} bytes`,
   EROFS: (path) => `${dirname(path)} can't be written to: choose another path`,
 };
 

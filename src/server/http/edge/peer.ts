@@ -25,7 +25,7 @@ export interface Peers {
 }
 
 /** Most trusted proxies in a row. A longer list is a header that somebody wrote to make this server read it. */
-const mostProxies = 16;
+const maxProxies = 16;
 
 /** In the list of trusted proxies: whoever connects to the Unix socket. */
 const overSocket = 'unix';
@@ -95,7 +95,7 @@ function callerIn(
 ): string | undefined {
   let count = 0;
   for (const element of elementsFromEnd(list, ',')) {
-    if (element === undefined || count++ === mostProxies) return undefined;
+    if (element === undefined || count++ === maxProxies) return undefined;
     const node = nodeIn(element);
     const address = node === undefined ? undefined : addressOfNode(node);
     if (address === undefined || !isProxy(address)) return address;

@@ -23,7 +23,7 @@ const few = 8;
 const countEvery = 64;
 
 /** Characters of replies that wait at most. Further replies of the turn are sent at once. */
-const mostCharacters = 256 * 1024;
+const maxCharacters = 256 * 1024;
 
 /** How long replies are sent at once after a connection was lost because its reply waited. */
 const restMs = 60_000;
@@ -70,7 +70,7 @@ export class ReplyTurns {
     }
     if (this.#inTurn++ === 0) setImmediate(this.#endTurn);
     const { length } = reply;
-    if (length > smallReply || this.#characters + length > mostCharacters) return false;
+    if (length > smallReply || this.#characters + length > maxCharacters) return false;
     this.#characters += length;
     this.#replies.push(reply);
     if (this.#senders.push(sender) === this.#most) this.#send();

@@ -58,7 +58,7 @@ export interface Calls {
 export interface Reads {
   readonly answer: (line: RequestLine, facts: ReadFacts) => Made | Promise<Made>;
   /** Whether `authenticate` is asked: where the answer says something about the procedures, or does something. */
-  readonly asksWho?: boolean;
+  readonly hasAuth?: boolean;
   /** The answer to a caller who is refused; undefined: that of a call. */
   readonly refused?: (refusal: Outcome) => Answer;
 }

@@ -92,9 +92,9 @@ export function createHandler(
     const line = findLine(mount);
     const response = new NodeResponse(context, connection, mount);
     const exchange = routes.begin(response, line);
-    const askWho = auth && (() => auth(mount.request, exchange.facts.showsFaults));
+    const askCaller = auth && (() => auth(mount.request, exchange.facts.showsFaults));
     if (mount.isRead && readsBody(line)) response.takeRead(head);
-    routes.serve(exchange, line, askWho);
+    routes.serve(exchange, line, askCaller);
   };
 
   return (request, response) => {

@@ -32,7 +32,7 @@ const serverOptions = {
  * Shortest time for a whole request. A body that is read and thrown away has no deadline of its own; the body of a
  * call has one, which ends earlier.
  */
-const leastRequestTimeout = 120_000;
+const minRequestTimeout = 120_000;
 
 /** How long a TLS handshake may take. Only after it can a connection count as idle. */
 const handshakeTimeout = 10_000;
@@ -82,7 +82,7 @@ class NodeServer extends ListeningServer {
       ...serverOptions,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       requestTimeout: Math.max(
-        leastRequestTimeout,
+        minRequestTimeout,
         Math.ceil(longest) + serverOptions.headersTimeout,
       ),
       maxHeaderSize: 2 * maxHeaderBytes,

@@ -131,7 +131,7 @@ export class NodeUpgrades {
       return;
     }
     const auth = this.#auth;
-    const askWho = auth && (() => auth(req, exchange.facts.showsFaults));
+    const askCaller = auth && (() => auth(req, exchange.facts.showsFaults));
     const open = async (facts: SocketFacts): Promise<void> => {
       this.#ws ??= createSocketServer(maxBodyBytes);
       const server = await this.#ws;
@@ -142,7 +142,7 @@ export class NodeUpgrades {
         new NodeSocket(context, ws, socket, facts);
       });
     };
-    this.#routes.serve(exchange, line, askWho, (facts) => {
+    this.#routes.serve(exchange, line, askCaller, (facts) => {
       open(facts).catch((error: unknown) => exchange.fail(error));
     });
   }

@@ -80,7 +80,7 @@ class SocketMessage implements ReplySink, StreamHost {
 const spreadMs = 1000;
 
 /** Characters or bytes of messages that wait for the end of the turn, at most. */
-const mostQueued = 16 * 1024;
+const maxQueued = 16 * 1024;
 
 /** Unread bytes of a client above which its streams pause. */
 const highWater = 64 * 1024;
@@ -208,7 +208,7 @@ export class SocketConnection implements Subscriber {
       this.#queue.push(message);
     }
     // Whether the client reads is known only of what was written.
-    if (this.#queued >= mostQueued) this.flush();
+    if (this.#queued >= maxQueued) this.flush();
   }
 
   flush(): void {
@@ -361,7 +361,7 @@ function endSpan(span: RequestSpan | undefined, failure: number | undefined): vo
 }
 
 /** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
-const leastAnswerMs = 1000;
+const minAnswerMs = 1000;
 
 /** What was last heard of one client, and when: whether it is still there, and whether a message of it trickles. */
 class ConnectionClocks {
@@ -426,7 +426,7 @@ class ConnectionClocks {
   #withinMessageSince(now: number): number | undefined {
     const { isWithinMessage } = this.#wire;
     const { streamPingMs } = this.#options;
-    const mostMs = streamPingMs + Math.max(leastAnswerMs, streamPingMs / 2);
+    const mostMs = streamPingMs + Math.max(minAnswerMs, streamPingMs / 2);
     const owesAnswer = this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
     if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
     else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;

@@ -71,7 +71,7 @@ interface OpenSocket {
 }
 
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
-const mostLookMs = 1000;
+const maxLookMs = 1000;
 
 /** Beyond so many intervals between two looks this thread was held up. */
 const stalledTimes = 3;
@@ -98,7 +98,7 @@ export class Sockets {
     this.#service = service;
     this.#maxBodyBytes = maxBodyBytes;
     const clocks = [bodyTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
-    this.#lookMs = Math.min(mostLookMs, ...clocks.map((ms) => ms / 4));
+    this.#lookMs = Math.min(maxLookMs, ...clocks.map((ms) => ms / 4));
     this.#windowMs = socketIdleMs + transferTimeoutMs(maxBodyBytes, bodyTimeoutMs);
   }
 

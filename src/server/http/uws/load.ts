@@ -23,7 +23,7 @@ export interface UwsLoaded {
 export type UwsLoad = UwsLoaded | UwsMissing;
 
 /** Bytes of an incomplete head that the parser keeps: 16 KiB of headers and the request line. */
-const longestHead = 24 * 1024;
+const maxHeadLength = 24 * 1024;
 
 /** Loads uWebSockets.js at the first call. Importing this file loads no native binary. */
 export async function loadUws(): Promise<UwsLoad> {
@@ -33,7 +33,7 @@ export async function loadUws(): Promise<UwsLoad> {
   }
   // The binary reads this variable when it loads. Its default of 4 KiB would refuse longer headers that come in
   // several packets.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(longestHead);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeadLength);
   try {
     const module = await import('uWebSockets.js');
     return { uws: module.default, fault: faultOf(loadedBinary(), process.versions.modules) };

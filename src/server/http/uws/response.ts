@@ -95,7 +95,7 @@ export class UwsResponse implements Responder {
   /** What the connection still has to take: the rest of a large reply, or events. */
   #unsent: UnsentReply | UwsEventOutlet | undefined;
   /** uWebSockets.js closes the connection when its client has taken all. */
-  #closesItself = false;
+  #closedByUws = false;
   /** The connection must close after the answer. */
   isLast = false;
   /**
@@ -155,7 +155,7 @@ export class UwsResponse implements Responder {
     if (this.#isDone) return;
     this.res.cork(write);
     // Behind the cork: what it still holds would be lost.
-    if (this.#isDone && !this.#closesItself) this.closer?.close();
+    if (this.#isDone && !this.#closedByUws) this.closer?.close();
   }
 
   answer(answer: Answer, cors: ReplyLines, isHead: boolean): void {
@@ -246,7 +246,7 @@ export class UwsResponse implements Responder {
 
   #endAndClose(body: string | Uint8Array): void {
     this.finish();
-    this.#closesItself = true;
+    this.#closedByUws = true;
     this.res.end(nativeText(body), true);
   }
 

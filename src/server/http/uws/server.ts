@@ -207,7 +207,7 @@ export class UwsServer extends ListeningServer {
 }
 
 /** The least seconds of silence that uWebSockets.js can wait for; with fewer it ends the process. */
-const leastIdleSeconds = 8;
+const minIdleSeconds = 8;
 
 /** uWebSockets.js copies the own members of this object to its socket, and nothing of its prototype. */
 interface UserData {
@@ -300,7 +300,7 @@ function takeSockets(
   { path, maxBodyBytes, socketIdleMs }: HttpOptions,
   upgrade: NonNullable<Behavior['upgrade']>,
 ): void {
-  const idleTimeout = Math.max(Math.ceil(socketIdleMs / 1000), leastIdleSeconds);
+  const idleTimeout = Math.max(Math.ceil(socketIdleMs / 1000), minIdleSeconds);
   app.ws<UserData>(path, {
     maxPayloadLength: maxBodyBytes,
     idleTimeout,

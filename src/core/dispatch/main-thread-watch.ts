@@ -4,7 +4,7 @@ import { clockMs } from '../base/clock.ts';
 import { runningCode } from '../base/running-code.ts';
 
 /**
- * Code that takes this much CPU time of the front end in one piece blocks it, milliseconds. A light call beside it waits
+ * Code that takes this much CPU time of the main thread in one piece blocks it, milliseconds. A light call beside it waits
  * as long: this is the 99th percentile that such a call may have beside heavy ones. What is found may be
  * moved for good, and code that runs for the first time, or is slow on a small machine, takes a few milliseconds.
  */
@@ -44,7 +44,7 @@ export function suspectOf(
 }
 
 /** A stretch of code on this thread, by `clockMs`. */
-interface Stretch {
+interface CpuSpan {
   readonly from: number;
   readonly to: number;
   /** CPU time that it has had at least. */
@@ -57,7 +57,7 @@ interface Stretch {
  * of the garbage collector are subtracted. What runs behind an `await` is not bracketed: if it holds the thread for a second, the
  * guard of the process logs its stack.
  */
-export class FrontEndWatch {
+export class MainThreadWatch {
   /** Wall time in long stretches of code whose owner is known, in all. */
   claimedMs = 0;
   /** What the pieces of each owner came to since `since`, by `clockMs`. */
@@ -147,7 +147,7 @@ export class FrontEndWatch {
   }
 
   /** In the next turn, when the pauses of the garbage collector are known. */
-  #judge(stretch: Stretch, boundMs: number, onGuilty: (ranMs: number) => void): void {
+  #judge(stretch: CpuSpan, boundMs: number, onGuilty: (ranMs: number) => void): void {
     if (stretch.cpuMs < boundMs) return;
     setImmediate(() => {
       this.#keepPauses(this.#collector?.takeRecords() ?? []);
@@ -167,7 +167,7 @@ export class FrontEndWatch {
     if (this.#pauses.length > maxPauses) this.#pauses = this.#pauses.slice(-maxPauses);
   }
 
-  #pausedWithin({ from, to }: Stretch): number {
+  #pausedWithin({ from, to }: CpuSpan): number {
     let sum = 0;
     for (const pause of this.#pauses) {
       sum += Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
@@ -178,7 +178,7 @@ export class FrontEndWatch {
 
 /** Finds inline generators that hold this thread, in one piece or piece by piece. */
 export class PieceWatch {
-  readonly #watch: FrontEndWatch;
+  readonly #watch: MainThreadWatch;
   readonly #owners = new WeakMap<object, Suspect>();
   #owner: Suspect | undefined;
   /** A generator is closed within its own piece. */
@@ -188,7 +188,7 @@ export class PieceWatch {
   #claimed = 0;
   #outer = 0;
 
-  constructor(watch: FrontEndWatch) {
+  constructor(watch: MainThreadWatch) {
     this.#watch = watch;
   }
 

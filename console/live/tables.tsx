@@ -74,7 +74,7 @@ export function WorkerTable({ workers, cpu }: Pick<Figures, 'workers'> & Pick<Sa
         },
         {
           head: 'worker',
-          name: ({ worker, isExpress }) => [worker, isExpress && <span class="tag">lane</span>],
+          name: ({ worker, isExpress }) => [worker, isExpress && <span class="tag">express</span>],
         },
         { head: 'thread', cell: ({ threadId }) => threadId },
         {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isDoneWithin } from '../base/timer.ts';
 
 /** How long a reading may take before the figures are those of the reading before, milliseconds. */
-const readMs = 100;
+const readMs = 1000;
 
 /** A thread as the main thread knows it. */
 interface SeatedThread {

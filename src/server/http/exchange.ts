@@ -441,6 +441,7 @@ export class BodyDeadlines {
 /** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
 export class InFlight {
   #count = 0;
+  /** Those that were ever in flight. */
   #entered = 0;
   #draining = false;
   #wake: (() => void) | undefined;
@@ -467,14 +468,14 @@ export class InFlight {
    */
   async drain(graceMs: number, quietMs = 0): Promise<void> {
     this.#draining = true;
-    let entered: number;
     let graceOver = false;
+    let isQuiet: boolean;
     const timer = startTimer(graceMs, () => {
       graceOver = true;
       this.#wake?.();
     });
     do {
-      entered = this.#entered;
+      const entered = this.#entered;
       if (this.#count > 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
@@ -484,9 +485,8 @@ export class InFlight {
       // another request may come in on a connection that is still open.
       await new Promise<void>((resolve) => setImmediate(resolve));
       if (quietMs > 0 && !graceOver) await pause(Math.min(quietMs, graceMs));
-      const isQuiet = quietMs === 0 || this.#entered === entered;
-      if (this.#count === 0 && isQuiet) break;
-    } while (!graceOver);
+      isQuiet = this.#count === 0 && (quietMs === 0 || this.#entered === entered);
+    } while (!isQuiet && !graceOver);
     clearTimeout(timer);
   }
 }

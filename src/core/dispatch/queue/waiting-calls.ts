@@ -125,12 +125,7 @@ export class WaitingCalls {
 
   add(item: QueuedCall): void {
     if (item.procedure.affinity !== undefined) item.home = this.#homeOf(item);
-    const line = item.rules === undefined ? undefined : this.#batchLineOf(item);
-    if (line?.head !== undefined || line?.isStopped === true) line.behind.add(item);
-    else {
-      if (line !== undefined) line.head = item;
-      this.#classify(item).add(item);
-    }
+    this.#lineFor(item).add(item);
     this.plan();
   }
 
@@ -149,14 +144,18 @@ export class WaitingCalls {
     // The answers of a lost worker's calls may have put it back already. If a call before it has no answer, that answer will.
     if (item.state !== 'held' || item.before !== undefined) return false;
     item.state = 'queued';
-    const line = item.rules === undefined ? undefined : this.#batchLineOf(item);
-    if (line?.head !== undefined || line?.isStopped === true) line.behind.addBack(item);
-    else {
-      if (line !== undefined) line.head = item;
-      this.#classify(item).addBack(item);
-    }
+    this.#lineFor(item).addBack(item);
     this.plan();
     return true;
+  }
+
+  /** Where a call that comes waits: behind the head of its batch procedure, or, as that head and any other call, by its cost. */
+  #lineFor(item: QueuedCall): WaitingLine<QueuedCall> {
+    if (item.rules === undefined) return this.#classify(item);
+    const line = this.#batchLineOf(item);
+    if (line.head !== undefined || line.isStopped) return line.behind;
+    line.head = item;
+    return this.#classify(item);
   }
 
   /** A call has its answer, and no worker runs it any more: another call of its procedure may go instead. */

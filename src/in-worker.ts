@@ -1,5 +1,5 @@
 /**
- * What a worker thread has in place of the services, which can't start there and whose code is larger than all else that the
+ * What a worker thread has instead of the services, which can't start there and whose code is larger than all else that the
  * thread loads. A module that is loaded in every thread may make one at its top level. Whatever is called on it rejects, as
  * the start of a service does.
  */

@@ -2,7 +2,7 @@
 export interface Failed {
   readonly state: 'failed';
   readonly message: string;
-  /** Whoever decides who may call said no. */
+  /** The hook `authenticate` refused the caller. */
   readonly isRefusal: boolean;
 }
 

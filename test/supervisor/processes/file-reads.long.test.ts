@@ -1,4 +1,4 @@
-/** The main thread of a process that serves reads no file at once: whoever calls would wait for the disk. */
+/** The main thread of a process that serves reads no file synchronously: every caller would wait for the disk. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,31 +1,37 @@
+import { randomInt } from 'node:crypto';
 import { clockMs } from '../../../core/base/clock.ts';
 import { maxCallsPerConnection, type Overload } from '../../../core/base/overloads.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { overloadedOutcome, overloadedReply, unrunOutcome } from '../../../core/dispatch/call.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
-import type {
-  StreamCall,
-  StreamHost,
-  StreamSink,
+import {
+  notificationOf,
+  type StreamCall,
+  type StreamFlow,
+  type StreamHost,
+  type StreamSink,
 } from '../../../core/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../../core/dispatch/streams/readers.ts';
 import type { RequestSpan } from '../../../core/dispatch/trace.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import {
+  errorOutcome,
   errorReply,
   type Outcome,
   type Reply,
   type ReplySink,
+  replyText,
+  resultReply,
 } from '../../../core/protocol/reply.ts';
-import type { HttpOptions } from '../edge/http-options.ts';
 import { beginMessage, clientGone } from '../edge/span.ts';
 import { Outflow } from '../outflow.ts';
 import {
+  ConnectionClocks,
   type SocketContext,
   type SocketFacts,
   type SocketWire,
   serviceRestart,
 } from './sockets.ts';
-import { type Subscriber, Subscription, Subscriptions } from './subscriptions.ts';
 
 /** One message of a client, which is a request, until its answer is there. */
 class SocketMessage implements ReplySink, StreamHost {
@@ -76,6 +82,95 @@ class SocketMessage implements ReplySink, StreamHost {
   }
 }
 
+/**
+ * The id of the next subscription: one counter a process, from a random start, so that an old client meets no new stream.
+ * Ids are hexadecimal, since some clients of Ethereum nodes take nothing else.
+ */
+let nextId = randomInt(2 ** 36, 2 ** 40);
+
+/** The values of one stream as notifications, and its end as one of the method `rpc.end`. */
+class Subscription implements StreamSink {
+  readonly id: string;
+  /** JSON text. */
+  readonly #callId: string;
+  readonly #owner: SocketConnection;
+  /** A notification up to its value. */
+  readonly #head: string;
+  #flow: StreamFlow | undefined;
+  #window: ValueWindow | undefined;
+  /** Characters of values that went out while the client had not read enough. */
+  #unread: number[] | undefined;
+  /** How it ended before its client was told its id. */
+  #early: Outcome | undefined;
+  #hasBegun = false;
+
+  constructor(owner: SocketConnection, call: StreamCall) {
+    this.#owner = owner;
+    this.id = `0x${(nextId++).toString(16)}`;
+    // A call without an id opens no stream.
+    this.#callId = call.id ?? 'null';
+    this.#head = `{"jsonrpc":"2.0","method":${JSON.stringify(notificationOf(call))},"params":{"subscription":"${this.id}","result":`;
+  }
+
+  opened(flow: StreamFlow): Reply {
+    const refusal = this.#owner.openStream(this);
+    if (refusal !== undefined) {
+      flow.cancel();
+      return replyText(this.#callId, refusal);
+    }
+    this.#flow = flow;
+    // A member beside the result: a text that looks like an id may be the result of an ordinary call.
+    return resultReply(this.#callId, `"${this.id}","subscription":true`);
+  }
+
+  /** The reply that names it is sent: its values may follow. */
+  begin(): void {
+    if (this.#flow === undefined) return;
+    this.#hasBegun = true;
+    if (this.#early !== undefined) {
+      this.end(this.#early);
+      return;
+    }
+    this.#window = new ValueWindow(this.#flow);
+    this.#window.open();
+  }
+
+  value(text: string): void {
+    this.#owner.send(`${this.#head}${text}}}`);
+    if (this.#owner.mayGoOn()) {
+      this.#window?.taken(text.length);
+    } else {
+      this.#unread ??= [];
+      this.#unread.push(text.length);
+    }
+  }
+
+  /** The client has read: what went out meanwhile is granted again. */
+  resume(): void {
+    const unread = this.#unread ?? [];
+    this.#unread = undefined;
+    for (const characters of unread) this.#window?.taken(characters);
+  }
+
+  end(outcome: Outcome): void {
+    if (!this.#hasBegun) {
+      this.#early = outcome;
+      return;
+    }
+    const member = outcome.ok ? 'result' : 'error';
+    this.#owner.send(
+      `{"jsonrpc":"2.0","method":"rpc.end","params":{"subscription":"${this.id}","${member}":${outcome.text}}}`,
+    );
+    this.#owner.closeStream(this);
+  }
+
+  /** Nobody reads it any more: nothing follows, not even the end of a stream that had ended before it was named. */
+  cancel(): void {
+    this.#flow?.cancel();
+    this.#flow = undefined;
+  }
+}
+
 /** Most milliseconds after which a client should come back to a service that ends: they must not all come at once. */
 const spreadMs = 1000;
 
@@ -91,7 +186,7 @@ const failed = errorReply('null', ErrorCode.InternalError, { reason: 'the servic
  * One WebSocket from its upgrade to its end: each message is a request, and answers go as they come. It knows neither
  * of the two servers: a server calls its methods for what comes, and takes what goes from its wire.
  */
-export class SocketConnection implements Subscriber {
+export class SocketConnection {
   readonly #context: SocketContext;
   readonly #wire: SocketWire;
   readonly #facts: SocketFacts;
@@ -99,7 +194,10 @@ export class SocketConnection implements Subscriber {
   #callerKey: string | undefined;
   /** Messages whose answers are not there yet. Made with the first of them: most sockets are idle. */
   #open: Set<SocketMessage> | undefined;
-  #subscriptions: Subscriptions | undefined;
+  /** The open streams by their ids. Made with the first of them. */
+  #subscriptions: Map<string, Subscription> | undefined;
+  /** Streams may wait until the client has read. */
+  #isPaused = false;
   /** A message is being handled, and its server gathers what is sent meanwhile. */
   #isCorked = false;
   /** What is sent in one turn of the event loop is written together; undefined: nothing waits. */
@@ -180,17 +278,42 @@ export class SocketConnection implements Subscriber {
     this.#endWhenDrained();
   }
 
+  /** The sink of a stream that a call asks for; or why it may have none. */
   acceptStream(call: StreamCall): Subscription | Outcome {
-    this.#subscriptions ??= new Subscriptions(this, this.#context.options.maxStreamsPerConnection);
-    return this.#subscriptions.accept(call);
+    return this.#streamRefusal() ?? new Subscription(this, call);
   }
 
+  /** Takes a stream in; or says why there may be none more. A drain waits for its end. */
+  openStream(subscription: Subscription): Outcome | undefined {
+    if (this.#isOver) return errorOutcome(ErrorCode.Cancelled);
+    // Several calls may have been accepted before the first of their streams has opened.
+    const refusal = this.#streamRefusal();
+    if (refusal !== undefined) return refusal;
+    this.#subscriptions ??= new Map();
+    this.#subscriptions.set(subscription.id, subscription);
+    this.#context.inFlight.enter();
+    return undefined;
+  }
+
+  closeStream({ id }: Subscription): void {
+    if (this.#subscriptions?.delete(id) !== true) return;
+    this.#context.inFlight.leave();
+    if (!this.#isOver) this.#endWhenDrained();
+  }
+
+  /** @returns false: the connection has no such subscription */
   unsubscribe(id: string): boolean {
-    return this.#subscriptions?.unsubscribe(id) === true;
+    const subscription = this.#subscriptions?.get(id);
+    if (subscription === undefined) return false;
+    this.closeStream(subscription);
+    subscription.cancel();
+    return true;
   }
 
-  get hasRoom(): boolean {
-    return this.#unread <= highWater;
+  /** Whether the client has read nearly all that was sent to it. If not, `resume` of each stream is called when it has. */
+  mayGoOn(): boolean {
+    this.#isPaused ||= !this.#hasRoom;
+    return this.#hasRoom;
   }
 
   /** Sends one message: at once, or together with others of this turn. */
@@ -227,16 +350,6 @@ export class SocketConnection implements Subscriber {
     this.onDrain();
   }
 
-  /** A drain waits for the ends of streams. */
-  onOpen(): void {
-    this.#context.inFlight.enter();
-  }
-
-  onClose(): void {
-    this.#context.inFlight.leave();
-    if (!this.#isOver) this.#endWhenDrained();
-  }
-
   /** A ping, or the answer to one, has come. */
   onHeard(): void {
     this.#clocks.heardAt = clockMs();
@@ -262,7 +375,7 @@ export class SocketConnection implements Subscriber {
       this.#wire.cut();
       return;
     }
-    if (this.hasRoom) this.#subscriptions?.resume();
+    if (this.#isPaused && this.#hasRoom) this.#resumeStreams();
     if (bytes > 0) return;
     inFlight.leave();
     this.#endWhenDrained();
@@ -278,7 +391,7 @@ export class SocketConnection implements Subscriber {
       this.#outflow?.set(0);
       inFlight.leave();
     }
-    this.#subscriptions?.cancel();
+    for (const id of this.#subscriptions?.keys() ?? []) this.unsubscribe(id);
     for (const { scope, span } of this.#open ?? []) {
       span?.end({}, clientGone);
       inFlight.leave();
@@ -307,6 +420,20 @@ export class SocketConnection implements Subscriber {
   /** Bytes that were sent and that the client has not read. */
   get #unread(): number {
     return this.#outflow?.bytes ?? 0;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#unread <= highWater;
+  }
+
+  #resumeStreams(): void {
+    this.#isPaused = false;
+    for (const subscription of this.#subscriptions?.values() ?? []) subscription.resume();
+  }
+
+  #streamRefusal(): Outcome | undefined {
+    const limit = this.#context.options.maxStreamsPerConnection;
+    return this.#streams < limit ? undefined : errorOutcome(ErrorCode.LimitExceeded, { limit });
   }
 
   #createOutflow(): Outflow {
@@ -358,78 +485,4 @@ export class SocketConnection implements Subscriber {
 /** @param failure the code of an error that is this service's, not its caller's; undefined: there is none */
 function endSpan(span: RequestSpan | undefined, failure: number | undefined): void {
   span?.end({}, failure === undefined ? undefined : String(failure));
-}
-
-/** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
-const minAnswerMs = 1000;
-
-/** What was last heard of one client, and when: whether it is still there, and whether a message of it trickles. */
-class ConnectionClocks {
-  readonly #options: HttpOptions;
-  readonly #wire: SocketWire;
-  /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
-  heardAt: number = clockMs();
-  #pingedAt = 0;
-  #withinSince: number | undefined;
-  #received = 0;
-  #receivedAt = this.heardAt;
-
-  constructor(options: HttpOptions, wire: SocketWire) {
-    this.#options = options;
-    this.#wire = wire;
-  }
-
-  restart(now: number): void {
-    this.#receivedAt = now;
-    this.heardAt = now;
-  }
-
-  /**
-   * Cuts the connection if it is silent or a message takes too long; pings it if nothing was heard for a while.
-   *
-   * @param stalledMs for how long this thread was held up. It could not hear the client then, who was not silent for that
-   * @param longestMs how long a message may be on its way
-   * @returns since when it seems to be within a message; undefined: it is not
-   */
-  look(now: number, stalledMs: number, longestMs: number): number | undefined {
-    if (stalledMs > 0) {
-      const later = (at: number): number => Math.min(now, at + stalledMs);
-      this.heardAt = later(this.heardAt);
-      this.#pingedAt = later(this.#pingedAt);
-      this.#receivedAt = later(this.#receivedAt);
-      if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
-    }
-    const { streamPingMs, socketIdleMs } = this.#options;
-    const { received } = this.#wire;
-    if (received !== this.#received) {
-      this.#received = received ?? 0;
-      this.#receivedAt = now;
-    }
-    const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
-    const since = this.#withinMessageSince(now);
-    const isLate = since !== undefined && now - since >= longestMs;
-    if (isSilent || isLate) {
-      this.#wire.cut();
-      return undefined;
-    }
-    if (streamPingMs > 0 && now - Math.max(this.heardAt, this.#pingedAt) >= streamPingMs) {
-      this.#pingedAt = now;
-      this.#wire.ping();
-    }
-    return since;
-  }
-
-  /**
-   * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
-   * answer a ping is within one, or is gone.
-   */
-  #withinMessageSince(now: number): number | undefined {
-    const { isWithinMessage } = this.#wire;
-    const { streamPingMs } = this.#options;
-    const mostMs = streamPingMs + Math.max(minAnswerMs, streamPingMs / 2);
-    const owesAnswer = this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
-    if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
-    else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;
-    return this.#withinSince;
-  }
 }

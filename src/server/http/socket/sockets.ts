@@ -187,3 +187,77 @@ export class Sockets {
     return Math.max(1, Math.floor(room / this.#maxBodyBytes));
   }
 }
+
+/** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
+const minAnswerMs = 1000;
+
+/** What was last heard of one client, and when: whether it is still there, and whether a message of it trickles. */
+export class ConnectionClocks {
+  readonly #options: HttpOptions;
+  readonly #wire: SocketWire;
+  /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
+  heardAt: number = clockMs();
+  #pingedAt = 0;
+  #withinSince: number | undefined;
+  #received = 0;
+  #receivedAt = this.heardAt;
+
+  constructor(options: HttpOptions, wire: SocketWire) {
+    this.#options = options;
+    this.#wire = wire;
+  }
+
+  restart(now: number): void {
+    this.#receivedAt = now;
+    this.heardAt = now;
+  }
+
+  /**
+   * Cuts the connection if it is silent or a message takes too long; pings it if nothing was heard for a while.
+   *
+   * @param stalledMs for how long this thread was held up. It could not hear the client then, who was not silent for that
+   * @param longestMs how long a message may be on its way
+   * @returns since when it seems to be within a message; undefined: it is not
+   */
+  look(now: number, stalledMs: number, longestMs: number): number | undefined {
+    if (stalledMs > 0) {
+      const later = (at: number): number => Math.min(now, at + stalledMs);
+      this.heardAt = later(this.heardAt);
+      this.#pingedAt = later(this.#pingedAt);
+      this.#receivedAt = later(this.#receivedAt);
+      if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
+    }
+    const { streamPingMs, socketIdleMs } = this.#options;
+    const { received } = this.#wire;
+    if (received !== this.#received) {
+      this.#received = received ?? 0;
+      this.#receivedAt = now;
+    }
+    const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
+    const since = this.#withinMessageSince(now);
+    const isLate = since !== undefined && now - since >= longestMs;
+    if (isSilent || isLate) {
+      this.#wire.cut();
+      return undefined;
+    }
+    if (streamPingMs > 0 && now - Math.max(this.heardAt, this.#pingedAt) >= streamPingMs) {
+      this.#pingedAt = now;
+      this.#wire.ping();
+    }
+    return since;
+  }
+
+  /**
+   * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
+   * answer a ping is within one, or is gone.
+   */
+  #withinMessageSince(now: number): number | undefined {
+    const { isWithinMessage } = this.#wire;
+    const { streamPingMs } = this.#options;
+    const mostMs = streamPingMs + Math.max(minAnswerMs, streamPingMs / 2);
+    const owesAnswer = this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
+    if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
+    else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;
+    return this.#withinSince;
+  }
+}

@@ -60,7 +60,7 @@ export class Pool extends QueuedExecutor {
   /** Sends one frame to each worker. */
   send(waiting: WaitingCalls): void {
     const { active, express } = this.workers;
-    if (waiting.hasStopped) waiting.resume((head) => this.#mayRun(head));
+    waiting.resume((head) => this.#mayRun(head));
     for (;;) {
       const heads = waiting.heads();
       const hasBatch = heads.short?.rules !== undefined || heads.long?.rules !== undefined;

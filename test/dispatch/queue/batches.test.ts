@@ -40,7 +40,7 @@ class Simulated extends QueuedExecutor {
   }
 
   send(waiting: WaitingCalls): void {
-    if (waiting.hasStopped) waiting.resume(({ procedure }) => !this.held.has(procedure.name));
+    waiting.resume(({ procedure }) => !this.held.has(procedure.name));
     while (this.#room > 0) {
       const { short, long } = waiting.heads();
       const head = short ?? long;

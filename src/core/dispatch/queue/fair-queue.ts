@@ -464,7 +464,7 @@ class Longest<Work extends QueuedWork> {
 }
 
 /** Up to so much work waits in the order in which it came, microseconds: as much as one short call. */
-const plainUs = 8000;
+export const plainUs = 8000;
 
 /**
  * Entries that wait for a worker. While little work waits, they stand in the order in which they came, at the cost of a plain
@@ -477,9 +477,12 @@ const plainUs = 8000;
 export class WaitingLine<Work extends QueuedWork> {
   readonly #arrivals = new PlainQueue<Work>();
   readonly #shared: FairQueue<Work>;
+  readonly #plainUs: number;
 
-  constructor(callers: QueuedCallers<Work>) {
+  /** @param most work that may wait in the order in which it came, microseconds */
+  constructor(callers: QueuedCallers<Work>, most = plainUs) {
     this.#shared = new FairQueue(callers);
+    this.#plainUs = most;
   }
 
   /** Calls that wait. */
@@ -508,7 +511,7 @@ export class WaitingLine<Work extends QueuedWork> {
 
   /** The entry that goes next. It stays here until `shift`. */
   peek(): Work | undefined {
-    if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
+    if (this.#arrivals.workUs + this.#shared.workUs > this.#plainUs) this.share();
     return this.#shared.peek() ?? this.#arrivals.peek();
   }
 

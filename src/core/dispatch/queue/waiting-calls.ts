@@ -6,7 +6,7 @@ import { expiriesAtOnce } from '../deadline.ts';
 import type { RequestScope } from '../scope.ts';
 import { homeOf, keyOfParam } from './affinity.ts';
 import { isDue, shortBoundUs } from './cost.ts';
-import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
+import { type CallerShares, plainUs, QueuedCallers, WaitingLine } from './fair-queue.ts';
 import type { QueuedCall } from './queued-call.ts';
 
 export interface WaitingLimits {
@@ -63,9 +63,9 @@ export interface Heads<Item> {
 
 /**
  * The calls that are at no worker, of an ordered batch the first of them: in the line of short calls, in the line of all
- * others, or at the limit of a procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each
- * caller has one account for all three. The calls leave for the workers together at the end of a turn of the event loop. Those
- * that may not wait, or have waited too long, are refused here.
+ * others, or aside, in a line of their procedure, so that others pass them. Each line is shared out fairly among callers, and
+ * each caller has one account for all lines. The calls leave for the workers together at the end of a turn of the event loop.
+ * Those that may not wait, or have waited too long, are refused here.
  */
 export class WaitingCalls {
   readonly #limits: WaitingLimits;
@@ -73,18 +73,9 @@ export class WaitingCalls {
   readonly #callers: QueuedCallers<QueuedCall>;
   readonly #short: WaitingLine<QueuedCall>;
   readonly #long: WaitingLine<QueuedCall>;
-  /**
-   * Procedures with `maxConcurrency`: their places, and their calls above the bound. Calls of other procedures
-   * pass these, so a heavy procedure can't take all workers.
-   */
-  readonly #limited = new Map<string, Limit>();
+  /** The lines of procedures whose calls wait, or have waited, aside. */
+  readonly #aside = new Map<string, ProcedureLine>();
   readonly #places: ConcurrencyPlaces;
-  /** Calls that wait beside their lines (see `park`), by the key of what they wait for. */
-  readonly #parked = new Map<string, FairQueue<QueuedCall>>();
-  /** Batch procedures whose calls have waited: those that wait behind the first of them. */
-  readonly #batches: BatchLine[] = [];
-  /** Those of them that wait aside: see `stop`. */
-  #stopped = 0;
   /** What the short calls that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
@@ -102,16 +93,19 @@ export class WaitingCalls {
   /** Calls that wait. */
   get size(): number {
     let calls = this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
-    for (let i = 0; i < this.#batches.length; i++) {
-      calls += (this.#batches[i] as BatchLine).behind.unsharedCalls;
-    }
+    if (this.#aside.size === 0) return calls;
+    for (const { behind } of this.#aside.values()) calls += behind.unsharedCalls;
     return calls;
   }
 
-  /** Whether any call could go to a worker. */
+  /** Whether any call could go to a worker. Calls above the bound of their procedure could not. */
   get hasNext(): boolean {
     if (this.#short.size > 0 || this.#long.size > 0) return true;
-    return this.#batches.length > 0 && this.#batches.some(({ behind }) => behind.size > 0);
+    if (this.#aside.size === 0) return false;
+    for (const { behind, letIn } of this.#aside.values()) {
+      if (letIn === undefined && behind.size > 0) return true;
+    }
+    return false;
   }
 
   /** Before so many calls come: if one turn of the event loop brings far too many, it refuses calls at once. */
@@ -149,29 +143,30 @@ export class WaitingCalls {
     return true;
   }
 
-  /** Where a call that comes waits: behind the head of its batch procedure, or, as that head and any other call, by its cost. */
+  /** Where a call that comes waits: behind the head of its procedure's line, or, as that head and any other call, by its cost. */
   #lineFor(item: QueuedCall): WaitingLine<QueuedCall> {
-    if (item.rules === undefined) return this.#classify(item);
-    const line = this.#batchLineOf(item);
-    if (line.head !== undefined || line.isStopped) return line.behind;
-    line.head = item;
+    const line = item.rules === undefined ? this.#asideOf(item) : this.#madeLineOf(item);
+    if (line !== undefined) {
+      if (line.head !== undefined || line.isStopped) return line.behind;
+      if (line.rules !== undefined) line.head = item;
+    }
     return this.#classify(item);
   }
 
   /** A call has its answer, and no worker runs it any more: another call of its procedure may go instead. */
   leave(item: QueuedCall): void {
-    const limit = this.#limitOf(item);
-    if (!item.isInside || limit === undefined) return;
+    if (!item.isInside) return;
     item.isInside = false;
-    limit.places.held--;
-    for (const letIn of limit.places.waiting) if (letIn()) return;
+    const places = this.#placesOf(item.procedure.name);
+    places.held--;
+    for (const letIn of places.waiting) if (letIn()) return;
   }
 
   /** Refuses a call that is at no worker, and those after it. */
   refuse(item: QueuedCall, refusal: Refusal): void {
     if (item.isAnswered) return;
     item.queue?.drop(item);
-    if (item.rules !== undefined) this.#replaceHead(item);
+    this.#replaceHead(item);
     // From the last one on, so that none goes on meanwhile.
     for (let last = item.order?.last; last !== undefined && last !== item; ) {
       const { before }: QueuedCall = last;
@@ -217,7 +212,7 @@ export class WaitingCalls {
 
   /** Calls that wait in the same line, and those that would go along with the call. */
   sizeBeside(item: QueuedCall): number {
-    const behind = item.rules === undefined ? 0 : this.#batchLineOf(item).behind.size;
+    const behind = item.rules === undefined ? 0 : this.#madeLineOf(item).behind.size;
     return this.#lineOf(item).size + behind;
   }
 
@@ -241,7 +236,8 @@ export class WaitingCalls {
     if (item.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
     this.#lineOf(item).shift();
-    this.#enter(item);
+    this.#replaceHead(item);
+    if (item.procedure.maxConcurrency !== undefined) this.#enter(item);
   }
 
   /**
@@ -257,11 +253,12 @@ export class WaitingCalls {
     run: { readonly calls: number; readonly us: number },
     passedUs: (us: number) => number,
   ): readonly QueuedCall[] {
-    const line = this.#batchLineOf(head);
+    const line = this.#madeLineOf(head);
     const beside = this.#lineOf(head);
     beside.shift();
     const { calls } = head.cost.runSize;
-    const most = line.isAlone ? 1 : Math.min(line.rules.max, run.calls, calls);
+    const max = line.isAlone ? 1 : (line.rules?.max ?? 1);
+    const most = Math.min(max, run.calls, calls);
     if (most <= line.behind.size) line.behind.share();
     const items = [head];
     let sumUs = head.nextUs;
@@ -281,101 +278,72 @@ export class WaitingCalls {
 
   /** Calls that wait and could run together with this call, itself among them. */
   together(head: QueuedCall): number {
-    return 1 + this.#batchLineOf(head).behind.size;
+    return 1 + this.#madeLineOf(head).behind.size;
   }
 
-  /** No worker may run the procedure of this head now: its calls wait aside, and others pass. */
-  stop(head: QueuedCall): void {
-    const line = this.#batchLineOf(head);
+  /** Nobody may run the procedure of this call now, which `heads` gave: its calls wait aside, and others pass. */
+  stop(item: QueuedCall): void {
+    const line = this.#madeLineOf(item);
     line.head = undefined;
     line.isStopped = true;
-    this.#stopped++;
-    head.queue?.drop(head);
-    line.behind.addBack(head);
-  }
-
-  /** Whether calls wait aside since no worker may run their procedure. */
-  get hasStopped(): boolean {
-    return this.#stopped > 0;
+    item.queue?.drop(item);
+    line.behind.addBack(item);
   }
 
   /** Puts those back in line whose procedure may run again. @param mayGo asked with the first call of each */
   resume(mayGo: (head: QueuedCall) => boolean): void {
-    for (const line of this.#batches) {
+    if (this.#aside.size === 0) return;
+    for (const line of this.#aside.values()) {
       if (!line.isStopped) continue;
       const next = line.behind.peek();
       if (next !== undefined && !mayGo(next)) continue;
       line.isStopped = false;
-      this.#stopped--;
       this.#nextHead(line);
     }
   }
 
   /** A thread was lost with these procedures: those of them that run many calls at once run them one by one for a while. */
   runAlone(procedures: readonly string[]): void {
-    for (const line of this.#batches) {
-      if (procedures.includes(line.name)) line.aloneUntil = clockMs() + aloneMs;
+    for (const name of procedures) {
+      const line = this.#aside.get(name);
+      if (line?.rules !== undefined) line.aloneUntil = clockMs() + aloneMs;
     }
   }
 
   /** A head leaves, or is answered: the next call of its procedure stands in line. */
   #replaceHead(head: QueuedCall): void {
-    const line = this.#batchLineOf(head);
-    if (line.head !== head) return;
+    const line = this.#asideOf(head);
+    if (line?.head !== head) return;
     line.head = undefined;
     this.#nextHead(line);
   }
 
-  #nextHead(line: BatchLine): void {
+  #nextHead(line: ProcedureLine): void {
     const next = line.behind.shift();
-    if (next === undefined) return;
+    if (next === undefined) {
+      if (line.rules === undefined) this.#aside.delete(line.name);
+      return;
+    }
     line.head = next;
     const beside = this.#classify(next);
-    // Behind what has come by now, unless there is so much that callers share: then it stands by its age.
-    if (next.isReturned) beside.addBack(next);
+    // A batch stands behind what has come by now, unless there is so much that callers share.
+    if (line.rules === undefined || next.isReturned) beside.addBack(next);
     else beside.add(next);
   }
 
-  #batchLineOf({ procedure: { name, batch } }: QueuedCall): BatchLine {
-    let line = this.#batches.find((one) => one.name === name);
+  /** The line of the call's procedure; undefined: it has none. Calls in order do not wait with those of a batch procedure. */
+  #asideOf({ procedure: { name }, rules }: QueuedCall): ProcedureLine | undefined {
+    const line = this.#aside.size === 0 ? undefined : this.#aside.get(name);
+    return line?.rules === undefined || rules !== undefined ? line : undefined;
+  }
+
+  #madeLineOf({ procedure, rules }: QueuedCall): ProcedureLine {
+    let line = this.#aside.get(procedure.name);
     if (line === undefined) {
-      if (batch === undefined) throw new Error(`${name} takes single calls`);
-      line = new BatchLine(name, batch, this.#callers);
-      this.#batches.push(line);
+      line = new ProcedureLine(procedure.name, rules, this.#callers);
+      this.#aside.set(procedure.name, line);
     }
     return line;
-  }
-
-  /**
-   * Parks a call that `heads` gave and that needs something the others do not, so that it cannot block them.
-   *
-   * @param key names what it waits for; the calls of one key stay in line
-   */
-  park(item: QueuedCall, key: string): void {
-    let queue = this.#parked.get(key);
-    if (queue === undefined) {
-      queue = new FairQueue<QueuedCall>(this.#callers);
-      this.#parked.set(key, queue);
-    }
-    item.queue?.drop(item);
-    queue.push(item);
-  }
-
-  /** The first of each line of parked calls. */
-  parked(): QueuedCall[] {
-    const heads: QueuedCall[] = [];
-    for (const [key, queue] of this.#parked) {
-      const head = queue.peek();
-      if (head === undefined) this.#parked.delete(key);
-      else heads.push(head);
-    }
-    return heads;
-  }
-
-  /** One of the calls that `parked` gave goes on. */
-  takeParked(item: QueuedCall, key: string): void {
-    this.#parked.get(key)?.shift();
-    this.#enter(item);
   }
 
   readonly #send = (): void => {
@@ -390,7 +358,7 @@ export class WaitingCalls {
     while (this.#newcomers > this.#limits.maxQueue) {
       this.#short.share();
       this.#long.share();
-      for (const { behind } of this.#batches) behind.share();
+      for (const { behind } of this.#aside.values()) behind.share();
       const item = this.#callers.newestOfLongest();
       if (item === undefined) return;
       this.refuse(item, this.#overload(item, 'queue'));
@@ -400,16 +368,14 @@ export class WaitingCalls {
   #overload(item: QueuedCall, overload: Overload): Refusal {
     // What leaves before all calls of this call's caller have left.
     let queuedUs = this.#callers.waitUsOf(item) + this.#short.unsharedUs + this.#long.unsharedUs;
-    for (const { behind } of this.#batches) queuedUs += behind.unsharedUs;
+    for (const { behind } of this.#aside.values()) queuedUs += behind.unsharedUs;
     return overloaded(overload, this.#owner.busyForMs(queuedUs));
   }
 
   /** A copy: answering one call may answer others with it. */
   get #all(): QueuedCall[] {
-    const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
-    const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
-    const behind = this.#batches.flatMap((line) => line.behind.all);
-    return [...this.#short.all, ...this.#long.all, ...limited, ...parked, ...behind];
+    const aside = [...this.#aside.values()].flatMap(({ behind }) => behind.all);
+    return [...this.#short.all, ...this.#long.all, ...aside];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -437,48 +403,33 @@ export class WaitingCalls {
     return key === undefined ? -1 : homeOf(key, workers);
   }
 
-  /** The next call that may go. Calls before it that may not go are moved to their limits. */
+  /** The next call that may go. Calls before it whose procedures run as often as they may are moved aside. */
   #peek(line: WaitingLine<QueuedCall>): QueuedCall | undefined {
     for (;;) {
       const item = line.peek();
-      const limit = item && this.#limitOf(item);
-      if (item === undefined || limit === undefined || item.isInside) return item;
-      if (limit.places.held < limit.most) return item;
-      item.queue?.drop(item);
-      limit.waiting.push(item);
-      limit.places.waiting.add(limit.letIn);
+      const most = item?.procedure.maxConcurrency;
+      if (item === undefined || most === undefined || item.isInside) return item;
+      const places = this.#placesOf(item.procedure.name);
+      if (places.held < most) return item;
+      this.#waitForPlace(item, most, places);
     }
   }
 
-  /** Counts a call that goes to a worker, or that is the next to do so. */
-  #enter(item: QueuedCall): void {
-    const limit = this.#limitOf(item);
-    if (limit === undefined || item.isInside) return;
-    item.isInside = true;
-    limit.places.held++;
+  #waitForPlace(item: QueuedCall, most: number, places: Places): void {
+    const line = this.#madeLineOf(item);
+    line.letIn ??= () => this.#letIn(line, most, places);
+    places.waiting.add(line.letIn);
+    item.queue?.drop(item);
+    line.behind.addBack(item);
   }
 
-  /** undefined: its procedure has no `maxConcurrency`. */
-  #limitOf({ procedure: { name, maxConcurrency: most } }: QueuedCall): Limit | undefined {
-    if (most === undefined) return undefined;
-    let limit = this.#limited.get(name);
-    if (limit === undefined) {
-      const waiting = new FairQueue<QueuedCall>(this.#callers);
-      const places = this.#places.get(name) ?? { held: 0, waiting: new Set() };
-      this.#places.set(name, places);
-      const made: Limit = { most, places, waiting, letIn: () => this.#letIn(made) };
-      limit = made;
-      this.#limited.set(name, limit);
-    }
-    return limit;
-  }
-
-  #letIn({ most, places, waiting, letIn }: Limit): boolean {
+  #letIn(line: ProcedureLine, most: number, places: Places): boolean {
     // Other code may have had a higher bound.
     if (places.held >= most) return false;
-    const next = waiting.shift();
+    const next = line.behind.shift();
     if (next === undefined) {
-      places.waiting.delete(letIn);
+      if (line.letIn !== undefined) places.waiting.delete(line.letIn);
+      this.#aside.delete(line.name);
       return false;
     }
     // At once, so that no call that comes later takes the place.
@@ -487,38 +438,54 @@ export class WaitingCalls {
     this.plan();
     return true;
   }
+
+  /** Counts a call that goes to a worker, or that is the next to do so. Its procedure has `maxConcurrency`. */
+  #enter(item: QueuedCall): void {
+    if (item.isInside) return;
+    item.isInside = true;
+    this.#placesOf(item.procedure.name).held++;
+  }
+
+  #placesOf(procedure: string): Places {
+    let places = this.#places.get(procedure);
+    if (places === undefined) {
+      places = { held: 0, waiting: new Set() };
+      this.#places.set(procedure, places);
+    }
+    return places;
+  }
 }
 
 /** How long a procedure with which a thread was lost runs its calls one by one, milliseconds: one of them may do it again. */
 const aloneMs = 10_000;
 
 /**
- * Calls of one batch procedure. The first of them, its head, stands in line with all other calls; the others wait here, and go
- * along with the head as far as they fit into its run.
+ * Calls of one procedure that wait aside.
+ *
+ * - A batch procedure, and one that nobody may run now or until just now: the first call, its head, stands in line with all
+ *   other calls, and the others wait here. Those of a batch procedure go along with the head as far as they fit into its run.
+ *   While the procedure is stopped it has no head.
+ * - A procedure that runs as often as its `maxConcurrency` allows: the calls above the bound, without a head.
  */
-class BatchLine {
+class ProcedureLine {
   readonly name: string;
-  readonly rules: BatchRules;
+  /** undefined: no batch procedure. */
+  readonly rules: BatchRules | undefined;
   readonly behind: WaitingLine<QueuedCall>;
   head: QueuedCall | undefined;
-  /** No worker may take a run now: all calls wait here. */
+  /** Nobody may run a call now: all of them wait here. */
   isStopped = false;
+  /** Lets the next call in that waits for a place. undefined: none has waited for one. */
+  letIn: (() => boolean) | undefined;
   aloneUntil = 0;
 
-  constructor(name: string, rules: BatchRules, callers: QueuedCallers<QueuedCall>) {
+  constructor(name: string, rules: BatchRules | undefined, callers: QueuedCallers<QueuedCall>) {
     this.name = name;
     this.rules = rules;
-    this.behind = new WaitingLine(callers);
+    this.behind = new WaitingLine(callers, rules === undefined ? 0 : plainUs);
   }
 
   get isAlone(): boolean {
     return this.aloneUntil > 0 && clockMs() < this.aloneUntil;
   }
-}
-
-interface Limit {
-  readonly most: number;
-  readonly places: Places;
-  readonly waiting: FairQueue<QueuedCall>;
-  readonly letIn: () => boolean;
 }

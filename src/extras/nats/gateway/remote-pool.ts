@@ -90,13 +90,14 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
 
   send(waiting: WaitingCalls): void {
     const members = [...this.#members()].filter(({ isTaking }) => isTaking);
-    this.#sendParked(waiting, members);
+    waiting.resume((head) => this.#memberFor(head, members) !== undefined);
     while (members.some((member) => this.#hasRoom(member))) {
       const { short, long, isLongDue } = waiting.heads();
       const item = isLongDue ? long : (short ?? long);
       if (item === undefined) break;
       const member = this.#memberFor(item, members);
-      if (member === undefined) waiting.park(item, item.procedure.name);
+      // What waits for members of its own does not hold up what any member takes.
+      if (member === undefined) waiting.stop(item);
       else {
         waiting.take(item, passUs(item.nextUs, !member.isBusy));
         item.sendTo(member);
@@ -194,20 +195,6 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     if (this.waiting.size > 0) this.waiting.plan();
     this.tellVacancy();
     return !this.isAnswered;
-  }
-
-  /** What waits for members of its own does not hold up what any member takes. */
-  #sendParked(waiting: WaitingCalls, members: readonly RemoteMember[]): void {
-    for (let isGoing = true; isGoing; ) {
-      isGoing = false;
-      for (const item of waiting.parked()) {
-        const member = this.#memberFor(item, members);
-        if (member === undefined) continue;
-        waiting.takeParked(item, item.procedure.name);
-        item.sendTo(member);
-        isGoing = true;
-      }
-    }
   }
 
   #memberFor(item: QueuedCall, members: readonly RemoteMember[]): RemoteMember | undefined {

@@ -20,6 +20,11 @@ const LiveView = lazyPart(async () => (await import('./live/live-view.tsx')).Liv
 
 export function App() {
   const { view } = route.value;
+  const tab = (to: string, isCurrent: boolean, ...children: ComponentChildren[]) => (
+    <a href={to} aria-current={isCurrent ? 'page' : undefined}>
+      {children}
+    </a>
+  );
   return (
     <>
       <button type="button" class="skip" onClick={skip}>
@@ -33,23 +38,12 @@ export function App() {
         <nav aria-label="Views">
           {callsUrl !== undefined && (
             <>
-              <Tab to="#/" isCurrent={view === 'procedures' || view === 'procedure'}>
-                Procedures
-              </Tab>
-              <Tab to="#/batch" isCurrent={view === 'batch'}>
-                Batch{batch.value.length > 0 && <span class="count">{batch.value.length}</span>}
-              </Tab>
-              <Tab to="#/history" isCurrent={view === 'history'}>
-                History
-                {exchanges.value.length > 0 && <span class="count">{exchanges.value.length}</span>}
-              </Tab>
+              {tab('#/', view === 'procedures' || view === 'procedure', 'Procedures')}
+              {tab('#/batch', view === 'batch', 'Batch', <Count of={batch.value} />)}
+              {tab('#/history', view === 'history', 'History', <Count of={exchanges.value} />)}
             </>
           )}
-          {facts.live && (
-            <Tab to="#/live" isCurrent={view === 'live'}>
-              Live
-            </Tab>
-          )}
+          {facts.live && tab('#/live', view === 'live', 'Live')}
         </nav>
         <div class="tools">
           <button
@@ -61,7 +55,8 @@ export function App() {
               headersOpen.value = !headersOpen.value;
             }}
           >
-            Headers{headers.value.length > 0 && <span class="count">{headers.value.length}</span>}
+            Headers
+            <Count of={headers.value} />
           </button>
           <button type="button" class="quiet" onClick={nextScheme}>
             <svg class="half" viewBox="0 0 16 16" aria-hidden="true">
@@ -79,43 +74,28 @@ export function App() {
   );
 }
 
+function Count({ of }: { readonly of: readonly unknown[] }) {
+  return of.length > 0 && <span class="count">{of.length}</span>;
+}
+
 function Content({ current }: { readonly current: Route }) {
   const { value } = registry;
-  if (current.view === 'live') {
-    return (
-      <main id="main" tabIndex={-1} class="wide">
-        <LiveView />
-      </main>
-    );
-  }
-  if (value.state === 'failed') {
-    return (
-      <main id="main" tabIndex={-1}>
-        <Refused what="The procedures" message={value.message} isRefusal={value.isRefusal} />
-      </main>
-    );
-  }
-  if (current.view === 'batch' || current.view === 'history') {
-    return (
-      <main id="main" tabIndex={-1}>
-        {current.view === 'batch' ? <BatchView /> : <HistoryView />}
-      </main>
-    );
-  }
-  if (value.state === 'none') {
-    return (
-      <main id="main" tabIndex={-1}>
-        <RawView />
-      </main>
-    );
-  }
-  const name = current.view === 'procedure' ? current.name : undefined;
+  const { view } = current;
+  const main = (shown: ComponentChildren, look?: string) => (
+    <main id="main" tabIndex={-1} class={look}>
+      {shown}
+    </main>
+  );
+  if (view === 'live') return main(<LiveView />, 'wide');
+  if (value.state === 'failed') return main(<Refused what="The procedures" failed={value} />);
+  if (view === 'batch') return main(<BatchView />);
+  if (view === 'history') return main(<HistoryView />);
+  if (value.state === 'none') return main(<RawView />);
+  const name = view === 'procedure' ? current.name : undefined;
   return (
     <div class="split" data-open={name === undefined ? 'list' : 'procedure'}>
       <Find current={name} />
-      <main id="main" tabIndex={-1}>
-        {name === undefined ? <Welcome /> : <ProcedureView key={name} name={name} />}
-      </main>
+      {main(name === undefined ? <Welcome /> : <ProcedureView key={name} name={name} />)}
     </div>
   );
 }
@@ -142,20 +122,6 @@ function Welcome() {
         <dd>call it</dd>
       </dl>
     </div>
-  );
-}
-
-interface TabProps {
-  readonly to: string;
-  readonly isCurrent: boolean;
-  readonly children: ComponentChildren;
-}
-
-function Tab({ to, isCurrent, children }: TabProps) {
-  return (
-    <a href={to} aria-current={isCurrent ? 'page' : undefined}>
-      {children}
-    </a>
   );
 }
 

@@ -34,7 +34,7 @@ export type Buckets = readonly number[];
 
 /** The time in milliseconds below which a share of the calls lies, within its bucket by proportion; NaN: no calls. */
 export function quantile(buckets: Buckets, share: number): number {
-  const all = buckets.reduce((sum, count) => sum + count, 0);
+  const all = sum(buckets);
   if (all === 0) return Number.NaN;
   let below = 0;
   for (const [at, count] of buckets.entries()) {
@@ -80,43 +80,46 @@ export function since(now: Buckets, before: Buckets): Buckets {
   return now.map((count, at) => Math.max(0, count - (before[at] ?? 0)));
 }
 
-function callsOf({ codes }: CallTotals): { readonly calls: number; readonly errors: number } {
-  let calls = 0;
-  for (const count of Object.values(codes)) calls += count;
-  return { calls, errors: calls - (codes['0'] ?? 0) };
+function sum(counts: Iterable<number>): number {
+  let total = 0;
+  for (const count of counts) total += count;
+  return total;
+}
+
+function totalsOf({ codes, duration, busy, batches }: CallTotals): ProcedureTotals {
+  const calls = sum(Object.values(codes));
+  return {
+    calls,
+    errors: calls - (codes['0'] ?? 0),
+    duration: duration.buckets,
+    busy,
+    runs: sum(batches?.buckets ?? []),
+    callsInRuns: batches?.sum ?? 0,
+  };
+}
+
+function plus(a: ProcedureTotals, b: ProcedureTotals): ProcedureTotals {
+  return {
+    calls: a.calls + b.calls,
+    errors: a.errors + b.errors,
+    duration: add(a.duration, b.duration),
+    busy: a.busy + b.busy,
+    runs: a.runs + b.runs,
+    callsInRuns: a.callsInRuns + b.callsInRuns,
+  };
 }
 
 /** The totals by procedure, `(rest)` for those that are not sent among them. */
 export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, ProcedureTotals> {
   const totals = new Map<string, ProcedureTotals>();
   for (const row of snapshots.flatMap(({ calls }) => calls)) {
-    const before = totals.get(row.procedure) ?? none;
-    const { calls, errors } = callsOf(row);
-    totals.set(row.procedure, {
-      calls: before.calls + calls,
-      errors: before.errors + errors,
-      duration: add(before.duration, row.duration.buckets),
-      busy: before.busy + row.busy,
-      runs: before.runs + (row.batches?.buckets.reduce((sum, count) => sum + count, 0) ?? 0),
-      callsInRuns: before.callsInRuns + (row.batches?.sum ?? 0),
-    });
+    totals.set(row.procedure, plus(totals.get(row.procedure) ?? none, totalsOf(row)));
   }
   return totals;
 }
 
 export function sumTotals(all: Iterable<ProcedureTotals>): ProcedureTotals {
-  let sum = none;
-  for (const { calls, errors, duration, busy, runs, callsInRuns } of all) {
-    sum = {
-      calls: sum.calls + calls,
-      errors: sum.errors + errors,
-      duration: add(sum.duration, duration),
-      busy: sum.busy + busy,
-      runs: sum.runs + runs,
-      callsInRuns: sum.callsInRuns + callsInRuns,
-    };
-  }
-  return sum;
+  return [...all].reduce(plus, none);
 }
 
 /** Names a worker's thread among those of all processes, as long as it lives. */
@@ -128,15 +131,14 @@ type Gauges = NonNullable<Snapshot['gauges']>;
 
 /** The sum of a gauge over processes and groups of workers. */
 export function sumGauge({ snapshots }: Figures, name: keyof Gauges): number {
-  let sum = 0;
-  for (const { gauges, groups } of snapshots) {
-    for (const one of [gauges, ...groups.map((group) => group.gauges)]) {
-      const value = one?.[name];
-      if (typeof value === 'number') sum += value;
-      else if (value !== undefined) for (const part of Object.values(value)) sum += part;
-    }
-  }
-  return sum;
+  const all = snapshots.flatMap(({ gauges, groups }) => [
+    gauges,
+    ...groups.map((one) => one.gauges),
+  ]);
+  const values = all.map((gauges) => gauges?.[name] ?? 0);
+  return sum(
+    values.map((value) => (typeof value === 'number' ? value : sum(Object.values(value)))),
+  );
 }
 
 /** The highest of a gauge over processes. */
@@ -145,9 +147,6 @@ export function maxGauge({ snapshots }: Figures, name: keyof Gauges): number {
 }
 
 export function sumCounter({ snapshots }: Figures, name: keyof Snapshot['counters']): number {
-  let sum = 0;
-  for (const { counters, groups } of snapshots) {
-    for (const one of [counters, ...groups.map((group) => group.counters)]) sum += one[name] ?? 0;
-  }
-  return sum;
+  const all = snapshots.flatMap((one) => [one, ...one.groups]);
+  return sum(all.map(({ counters }) => counters[name] ?? 0));
 }

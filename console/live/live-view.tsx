@@ -48,9 +48,7 @@ export function LiveView() {
   // Other headers, other answers: a refusal is asked again.
   const isRefused = value.state === 'failed' && value.isRefusal;
   useEffect(poll, [isRefused ? headers.value : undefined]);
-  if (value.state === 'failed') {
-    return <Refused what="The figures" message={value.message} isRefusal={value.isRefusal} />;
-  }
+  if (value.state === 'failed') return <Refused what="The figures" failed={value} />;
   if (value.state === 'loading') return <p class="hint">Loading…</p>;
   const { figures, samples } = value;
   return (

@@ -36,7 +36,12 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
       {kind === 'notification' && answer?.text === '' && (answer.status ?? 0) < 300 && (
         <p class="hint">There is no reply to a notification. 204 says that it has ended.</p>
       )}
-      {answer !== undefined && <Headers answer={answer} />}
+      {answer !== undefined && (
+        <details>
+          <summary>Headers ({answer.headers.length})</summary>
+          <Pairs pairs={answer.headers} />
+        </details>
+      )}
     </section>
   );
 }
@@ -117,14 +122,5 @@ function ReplyView({ reply, method }: ReplyProps) {
         </div>
       )}
     </div>
-  );
-}
-
-function Headers({ answer }: { readonly answer: Answer }) {
-  return (
-    <details>
-      <summary>Headers ({answer.headers.length})</summary>
-      <Pairs pairs={answer.headers} />
-    </details>
   );
 }

@@ -1,6 +1,6 @@
 import { callsUrl } from '../facts.ts';
 import { itemsOf, membersOf } from '../json/raw.ts';
-import { headers } from './headers.ts';
+import { requestHeaders } from './headers.ts';
 
 /** A text as one word of a POSIX shell's command line. */
 function quote(word: string): string {
@@ -13,12 +13,11 @@ function quote(word: string): string {
  * @param body JSON text; undefined: it is a GET
  */
 export function curlText(url: string, body: string | undefined, isStream: boolean): string {
-  const named = headers.value.filter(({ name }) => name.trim() !== '');
   const words = [
     `curl${url.includes('[') ? ' -g' : ''}${isStream ? ' -N' : ''} ${quote(url)}`,
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`]),
     ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
-    ...named.map(({ name }) => `-H ${quote(`${name.trim().toLowerCase()}: ...`)}`),
+    ...Object.keys(requestHeaders()).map((name) => `-H ${quote(`${name}: ...`)}`),
     ...(body === undefined ? [] : [`-d ${quote(body)}`]),
   ];
   return words.join(' \\\n  ');
@@ -31,14 +30,10 @@ export function codeText(method: string, params: string, isStream: boolean): str
   const call = isPath
     ? `client.${method}(${args})`
     : `client.call(${JSON.stringify(method)}${args === '' ? '' : `, ${args}`})`;
-  const named = headers.value.filter(({ name }) => name.trim() !== '');
+  const named = Object.keys(requestHeaders()).map((name) => `${JSON.stringify(name)}: '...'`);
   const more = [
     ...(isStream ? ['streams: sse()'] : []),
-    ...(named.length === 0
-      ? []
-      : [
-          `headers: { ${named.map(({ name }) => `${JSON.stringify(name.trim().toLowerCase())}: '...'`).join(', ')} }`,
-        ]),
+    ...(named.length === 0 ? [] : [`headers: { ${named.join(', ')} }`]),
   ];
   const options = [`url: ${JSON.stringify(callsUrl)}`, ...more].join(', ');
   return [

@@ -9,7 +9,6 @@ import { type Exchange, exchanges } from '../state/exchanges.ts';
 import { procedures } from '../state/registry.ts';
 import { procedureHash } from '../state/route.ts';
 import { send } from '../state/send.ts';
-import { openStream } from '../state/stream.ts';
 
 /** The requests of this page, the newest first. */
 export function HistoryView() {
@@ -39,6 +38,7 @@ export function HistoryView() {
 function Row({ exchange }: { readonly exchange: Exchange }) {
   const { at, title, kind, answer, method, body } = exchange;
   const params = paramsIn(body);
+  const outcome = outcomeOf(exchange);
   const [isAsking, ask] = useState(false);
   const isKnown = procedures.value.some((one) => one.name === method);
   return (
@@ -47,14 +47,14 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
         <time dateTime={at.toISOString()}>{timeText(at)}</time>
         <code>{title}</code>
         {kind !== 'call' && <span class="tag">{kind}</span>}
-        <span class={`badge ${isGood(exchange) ? 'good' : 'bad'}`}>{outcomeOf(exchange)}</span>
+        <span class={`badge ${outcome.isGood ? 'good' : 'bad'}`}>{outcome.text}</span>
         {answer !== undefined && <span class="took">{msText(answer.ms)}</span>}
       </summary>
       <pre class="json">{body}</pre>
       <div class="actions">
         <button
           type="button"
-          onClick={() => (isDestructive(exchange) ? ask(true) : replay(exchange))}
+          onClick={() => (isDestructive(exchange) ? ask(true) : send(exchange))}
         >
           Send again<span class="unseen"> {title}</span>
         </button>
@@ -75,7 +75,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
           action="Send it"
           onAnswer={(isYes) => {
             ask(false);
-            if (isYes) replay(exchange);
+            if (isYes) send(exchange);
           }}
         />
       )}
@@ -91,11 +91,6 @@ function isDestructive({ body }: Exchange): boolean {
   );
 }
 
-function replay({ kind, method, body, title }: Exchange): void {
-  if (kind === 'stream' && method !== undefined) openStream(method, paramsIn(body) ?? '');
-  else send({ title, kind, method, body });
-}
-
 /** The params of a single request as JSON text; empty: none; undefined: the body is no single request. */
 function paramsIn(body: string): string | undefined {
   try {
@@ -107,22 +102,20 @@ function paramsIn(body: string): string | undefined {
   return request && (request.get('params') ?? '');
 }
 
-function errorsIn({ answer }: Exchange): number {
-  return (repliesIn(answer?.text ?? '') ?? []).filter(({ error }) => error !== undefined).length;
-}
-
-function isGood(exchange: Exchange): boolean {
-  const { answer, state } = exchange;
-  return state !== 'failed' && (answer?.status ?? 200) < 400 && errorsIn(exchange) === 0;
-}
-
-function outcomeOf(exchange: Exchange): string {
-  const { state, answer, kind } = exchange;
-  if (state === 'running' || state === 'stopped') return state;
-  if (answer === undefined) return 'no answer';
-  if ((answer.status ?? 0) >= 400) return String(answer.status);
-  const errors = errorsIn(exchange);
-  if (errors === 0) return 'ok';
-  const code = repliesIn(answer.text)?.[0]?.error?.code;
-  return kind === 'batch' ? `${errors} errors` : String(code);
+/** What came of it, in a word. */
+function outcomeOf({ state, answer, kind }: Exchange): {
+  readonly text: string;
+  readonly isGood: boolean;
+} {
+  const { status = 200, text = '' } = answer ?? {};
+  const errors = (repliesIn(text) ?? []).flatMap(({ error }) => error ?? []);
+  const isGood = state !== 'failed' && status < 400 && errors.length === 0;
+  const said = (): string => {
+    if (state === 'running' || state === 'stopped') return state;
+    if (answer === undefined) return 'no answer';
+    if (status >= 400) return String(status);
+    if (kind === 'batch' && errors.length > 0) return `${errors.length} errors`;
+    return String(errors[0]?.code ?? 'ok');
+  };
+  return { text: said(), isGood };
 }

@@ -9,7 +9,6 @@ import { drafts, exampleFor } from '../state/drafts.ts';
 import { useExchange } from '../state/exchanges.ts';
 import { procedures, registry } from '../state/registry.ts';
 import { requestText, send } from '../state/send.ts';
-import { openStream } from '../state/stream.ts';
 import { ProcedureHead } from './procedure-head.tsx';
 import { Snippets } from './snippets.tsx';
 
@@ -33,7 +32,7 @@ export function ProcedureView({ name }: { readonly name: string }) {
 
 /** What the page asks about before it is sent. */
 interface Sending {
-  readonly kind: 'call' | 'notify';
+  readonly kind: 'call' | 'stream' | 'notification';
   /** JSON text; empty: none. */
   readonly params: string;
 }
@@ -47,6 +46,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
   const refusal = exchange?.answer?.text ?? '';
   const faults = useMemo(() => faultsIn(refusal), [refusal]);
   const isStream = procedure.stream !== undefined;
+  const usual = isStream ? 'stream' : 'call';
   useEffect(() => {
     if (text === undefined) void exampleFor(procedure).then(setText);
   }, []);
@@ -70,15 +70,9 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
   };
   const run = ({ kind, params }: Sending): void => {
     ask(undefined);
-    if (kind === 'call' && isStream) {
-      exchange?.stop?.();
-      setNumber(openStream(name, params));
-      return;
-    }
-    const isCall = kind === 'call';
-    const body = requestText(name, params, isCall ? 1 : undefined);
-    const sent = isCall ? 'call' : 'notification';
-    setNumber(send({ title: name, kind: sent, method: name, body }));
+    if (kind === 'stream') exchange?.stop?.();
+    const body = requestText(name, params, kind === 'notification' ? undefined : 1);
+    setNumber(send({ title: name, kind, method: name, body }));
   };
   const begin = (kind: Sending['kind']): void => {
     const params = checked();
@@ -98,7 +92,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        begin('call');
+        begin(usual);
       }}
     >
       <ProcedureHead procedure={procedure} />
@@ -124,7 +118,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
           class="primary"
           aria-keyshortcuts="Control+Enter"
           disabled={text === undefined}
-          onClick={() => begin('call')}
+          onClick={() => begin(usual)}
         >
           {isStream ? 'Open the stream' : 'Call'}{' '}
           <span class="key" aria-hidden="true">
@@ -133,7 +127,11 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
         </button>
         {!isStream && (
           <>
-            <button type="button" disabled={text === undefined} onClick={() => begin('notify')}>
+            <button
+              type="button"
+              disabled={text === undefined}
+              onClick={() => begin('notification')}
+            >
               Notify
             </button>
             <button type="button" disabled={text === undefined} onClick={collect}>

@@ -1,15 +1,15 @@
 import { useEffect } from 'preact/hooks';
+import type { Failed } from '../state/failure.ts';
 import { addHeader, headers } from '../state/headers.ts';
 import { HeadersForm } from './headers-panel.tsx';
 
 interface RefusedProps {
   readonly what: string;
-  readonly message: string;
-  readonly isRefusal: boolean;
+  readonly failed: Failed;
 }
 
 /** What the page shows where the service says no: its words, and where to write what it wants. */
-export function Refused({ what, message, isRefusal }: RefusedProps) {
+export function Refused({ what, failed: { message, isRefusal } }: RefusedProps) {
   useEffect(() => {
     if (isRefusal && headers.value.length === 0) addHeader('authorization');
   }, [isRefusal]);

@@ -19,56 +19,9 @@ describe('a buffer that is kept no longer', () => {
     assert.equal(known.length, 10);
     assert.equal(new Set(again.map((lease) => lease?.bytes.buffer)).size, 11);
   });
-
-  test('serves for a body of the same power of two, within the limit', () => {
-    const memory = new BodyMemory(16 * mb, 10 * mb);
-    const first = memory.lend(8 * mb);
-    const buffer = first?.bytes.buffer;
-    first?.release();
-    memory.close();
-    assert.notEqual(memory.lend(3 * mb)?.bytes.buffer, buffer);
-    const second = memory.lend(5 * mb);
-    assert.equal(second?.bytes.buffer, buffer);
-    assert.equal(memory.stats().inUse, 12 * mb);
-    // 2 MB are left of the 14 that large bodies may have.
-    assert.equal(memory.lend(4 * mb), undefined);
-  });
 });
 
 describe('the memory for bodies', () => {
-  test('lends what was given back, and never more than it has', () => {
-    const memory = new BodyMemory(40 * mb, 10 * mb);
-    const first = memory.lend(9 * mb);
-    const { buffer } = first?.bytes ?? {};
-    first?.hold();
-    first?.release();
-    assert.equal(memory.stats().kept, 0, 'somebody holds it');
-    first?.release();
-    assert.equal(memory.stats().inUse, 0);
-    const second = memory.lend(8.5 * mb);
-    assert.equal(second?.bytes.buffer, buffer);
-    assert.equal(second?.bytes.byteLength, 8.5 * mb);
-    const leases = [second, memory.lend(10 * mb), memory.lend(10 * mb)];
-    assert.ok(!leases.includes(undefined));
-    assert.equal(memory.lend(10 * mb), undefined);
-    assert.equal(memory.take(64 * 1024), true);
-    memory.give(64 * 1024);
-    for (const lease of leases) lease?.release();
-    const { inUse, kept, limit } = memory.stats();
-    assert.deepEqual([inUse, limit], [0, 40 * mb]);
-    assert.ok(kept <= limit);
-    memory.close();
-    assert.equal(memory.stats().kept, 0);
-  });
-
-  test('has few sizes of buffers: the largest body, and powers of two, for longer copies too', () => {
-    const memory = new BodyMemory(40 * mb, 10 * mb);
-    const sizes = [mb + 1, 9 * mb, 11 * mb, 15 * mb].map((length) => {
-      return memory.copy(new Uint8Array(length)).bytes.buffer.byteLength;
-    });
-    assert.deepEqual(sizes, [2 * mb, 10 * mb, 16 * mb, 16 * mb]);
-  });
-
   test('drops kept buffers for what needs their room, and the idle ones with time', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     let now = 0;

@@ -83,48 +83,6 @@ describe('DeadlineSweep', () => {
     for (const { events } of entries) assert.deepEqual(events, ['expired']);
   });
 
-  test('one whose time was over when it was added', () => {
-    const sweep = new DeadlineSweep(Date.now);
-    const entry = new Entry(start - 1000);
-    sweep.add(entry);
-    assert.deepEqual(entry.events, []);
-    mock.timers.tick(slackMs);
-    assert.deepEqual(entry.events, ['expired']);
-  });
-
-  test('a nearer one added later is not kept waiting', () => {
-    const sweep = new DeadlineSweep(Date.now);
-    const [far, near] = [new Entry(start + 10_000), new Entry(start + 50)];
-    sweep.add(far);
-    sweep.add(near);
-    mock.timers.tick(49);
-    assert.deepEqual(near.events, []);
-    mock.timers.tick(1 + slackMs);
-    assert.deepEqual(near.events, ['expired']);
-    mock.timers.tick(10_000);
-    assert.deepEqual(far.events, ['expired']);
-  });
-
-  test('one that an expiry adds', () => {
-    const sweep = new DeadlineSweep(Date.now);
-    const second = new Entry(start + 120);
-    const first = new (class extends Entry {
-      override expire(): void {
-        super.expire();
-        sweep.add(second);
-      }
-    })(start + 100);
-    const third = new Entry(start + 5000);
-    sweep.add(first);
-    sweep.add(third);
-    mock.timers.tick(100 + slackMs);
-    assert.deepEqual([first.events, second.events], [['expired'], []]);
-    mock.timers.tick(20 + slackMs);
-    assert.deepEqual(second.events, ['expired']);
-    mock.timers.tick(5000);
-    assert.deepEqual(third.events, ['expired']);
-  });
-
   test('one farther away than a timer reaches', () => {
     const sweep = new DeadlineSweep(Date.now);
     const entry = new Entry(start + 2 ** 31 + 1000);

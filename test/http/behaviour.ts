@@ -7,7 +7,6 @@ import { chunked } from './behaviour/chunked.ts';
 import { connections } from './behaviour/connections.ts';
 import { cors } from './behaviour/cors.ts';
 import { drain } from './behaviour/drain.ts';
-import { framing } from './behaviour/framing.ts';
 import { hosts } from './behaviour/hosts.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { proxies } from './behaviour/proxies.ts';
@@ -26,7 +25,6 @@ export function behaviour(transport: ServerName): void {
     routes(start, transport);
     rejections(start);
     badRequests(start, transport);
-    framing(start, transport);
     bodies(start, transport);
     chunked(start, transport);
     slowBodies(start);

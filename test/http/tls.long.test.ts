@@ -6,7 +6,6 @@ import { servers } from '../servers.ts';
 import { badRequests } from './behaviour/bad-requests.ts';
 import { calls } from './behaviour/calls.ts';
 import { connections } from './behaviour/connections.ts';
-import { framing } from './behaviour/framing.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { makeCertificate } from './certificate.ts';
 import { json, post, RawClient, rpc } from './raw-client.ts';
@@ -22,7 +21,6 @@ for (const transport of servers) {
     const start = starter(transport, certificate);
     calls(start);
     badRequests(start, transport);
-    framing(start, transport);
     connections(start, transport);
     largeReplies(start);
   });

@@ -2,12 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { limitGivenLog } from '../../src/core/observe/log.ts';
 import { connectNats } from '../../src/extras/nats/connection/connect.ts';
-import {
-  headerOf,
-  type NatsConnection,
-  type NatsMessage,
-  saysNobody,
-} from '../../src/extras/nats/connection/connection.ts';
+import type { NatsConnection, NatsMessage } from '../../src/extras/nats/connection/connection.ts';
 import { natsLog } from '../../src/extras/nats/transport.ts';
 import { recorder } from '../harness.ts';
 import { connected, natsOptions, untilState } from './connected.ts';
@@ -32,53 +27,6 @@ function next(connection: NatsConnection, subject: string): Promise<NatsMessage>
 }
 
 describeNats('a connection to NATS', () => {
-  test('carries texts, bytes, reply subjects and headers', async (t) => {
-    const server = await serverOf(t);
-    const { connection } = await connected(t, server.url);
-    const got = next(connection, 'a.*');
-    const sent = connection.publish('a.b', 'höi', {
-      reply: 'c',
-      headers: [
-        ['Rpc-Timeout-Ms', '5'],
-        ['Note', 'two\r\nlines'],
-      ],
-    });
-    assert.equal(sent, true);
-    const message = await got;
-    assert.equal(message.subject, 'a.b');
-    assert.equal(message.reply, 'c');
-    assert.equal(textOf(message), 'höi');
-    assert.equal(headerOf(message, 'rpc-timeout-ms'), '5');
-    assert.equal(headerOf(message, 'note'), 'two lines');
-    assert.equal(headerOf(message, 'none'), '');
-    assert.equal(saysNobody(message), false);
-    const bytes = next(connection, 'bytes');
-    connection.publish('bytes', Uint8Array.of(0, 255));
-    assert.deepEqual([...(await bytes).data], [0, 255]);
-    assert.match(connection.nuid(), /^\w{22}$/);
-    assert.notEqual(connection.nuid(), connection.nuid());
-  });
-
-  test('is told by the server that nobody listens', async (t) => {
-    const server = await serverOf(t);
-    const { connection } = await connected(t, server.url);
-    const got = next(connection, 'answers');
-    connection.publish('nobody', 'x', { reply: 'answers' });
-    const message = await got;
-    assert.ok(saysNobody(message));
-    assert.equal(message.data.length, 0);
-  });
-
-  test('gives a message to one of a queue', async (t) => {
-    const server = await serverOf(t);
-    const { connection } = await connected(t, server.url);
-    let taken = 0;
-    for (let i = 0; i < 3; i++) connection.subscribe('work', () => taken++, { queue: 'q' });
-    for (let i = 0; i < 10; i++) connection.publish('work', '');
-    await connection.flush();
-    assert.equal(taken, 10);
-  });
-
   test('goes on behind a callback that throws', async (t) => {
     const server = await serverOf(t);
     const { connection, events } = await connected(t, server.url);
@@ -142,21 +90,6 @@ describeNats('a connection to NATS', () => {
     });
   }
 
-  test('notices a server that stands still, and tells those who wait for it', async (t) => {
-    const server = await serverOf(t);
-    const { connection } = await connected(t, server.url);
-    await connection.flush();
-    const lost = untilState(connection, 'disconnected');
-    await server.pause();
-    const waiting = assert.rejects(connection.flush(), /lost/);
-    await lost;
-    await waiting;
-    const back = untilState(connection, 'reconnected');
-    server.resume();
-    await back;
-    await connection.flush();
-  });
-
   test('is told of in the log', async (t) => {
     const server = await serverOf(t);
     const { log, lines } = recorder();
@@ -184,19 +117,6 @@ describeNats('a connection to NATS', () => {
     assert.match(String(lines[0]?.fields.detail), /a fault/);
     natsLog(limitGivenLog(log)).denied('publish', 'secret');
     assert.match(String(lines.at(-1)?.message), /not let this process publish to secret/);
-  });
-
-  test('drains a subscription: what the server has sent still comes, nothing later', async (t) => {
-    const server = await serverOf(t);
-    const { connection } = await connected(t, server.url);
-    const taken: string[] = [];
-    const subscription = connection.subscribe('x', (message) => taken.push(textOf(message)));
-    for (let i = 0; i < 100; i++) connection.publish('x', String(i));
-    await subscription.drain();
-    assert.equal(taken.length, 100);
-    connection.publish('x', 'late');
-    await connection.flush();
-    assert.equal(taken.length, 100);
   });
 
   test('closes and drains without a server, too', async (t) => {

@@ -111,27 +111,6 @@ describe('authorize', () => {
     assert.deepEqual([ran.length, faults], [1, []]);
   });
 
-  test('an asynchronous handler behind it is awaited, its error too', async () => {
-    assert.equal(
-      (
-        await calling(
-          async () => {},
-          { id: 2 },
-          async ({ id }) => id,
-        ).called
-      ).text,
-      '2',
-    );
-    const failed = calling(
-      async () => {},
-      { id: 2 },
-      async () => {
-        throw new RpcError(5, 'five');
-      },
-    );
-    assert.equal((await failed.called).code, 5);
-  });
-
   test('must be a function', () => {
     for (const authorize of [true, 'admin', null, {}]) {
       assert.throws(() => procedure({ name: 'p', authorize: authorize as never }, () => 1), {

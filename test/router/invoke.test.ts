@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { type CallContext, createCaller, Router, RpcError } from '../../src/index.ts';
+import { createCaller, Router, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
 import { TestService } from '../harness.ts';
 import { seed } from '../seed.ts';
@@ -113,29 +113,6 @@ describe('what a procedure throws', () => {
     });
   }
 
-  test('an RpcError reaches the caller whole', async () => {
-    const make = (): never => {
-      throw new RpcError(42, 'Out of "stock"', { left: 0 });
-    };
-    for (const handler of [make, async () => make()]) {
-      const ran = await run(handler);
-      assert.deepEqual(errorOf(ran), {
-        code: 42,
-        message: 'Out of "stock"',
-        data: { left: 0 },
-      });
-      assert.deepEqual(ran.faults, []);
-    }
-    const none = await run(() => {
-      throw new RpcError(0, 'zero');
-    });
-    assert.deepEqual(errorOf(none), { code: 0, message: 'zero' });
-    const falsy = await run(() => {
-      throw new RpcError(-1, '', null);
-    });
-    assert.deepEqual(errorOf(falsy), { code: -1, message: '', data: null });
-  });
-
   test('an RpcError of another copy of the package does too', async () => {
     const copy = await importAnotherCopy();
     assert.notEqual(copy.RpcError, RpcError);
@@ -217,21 +194,6 @@ const withThen = (target: object, get: () => unknown): object =>
   Object.defineProperty(target, thenKey, { get });
 
 describe('what a procedure returns', () => {
-  test('is answered as JSON', async () => {
-    for (const [value, text] of [
-      [1, '1'],
-      ['x', '"x"'],
-      [null, 'null'],
-      [undefined, 'null'],
-      [{ a: [1] }, '{"a":[1]}'],
-      [false, 'false'],
-      [0, '0'],
-      ['', '""'],
-    ] as const) {
-      assert.deepEqual(await run(() => value), { ok: true, code: 0, text, faults: [] });
-    }
-  });
-
   test('is awaited when it is', async () => {
     // A thenable that is no promise: a query builder, say.
     const thenable = (value: unknown): object =>
@@ -386,33 +348,6 @@ describe('what a procedure returns', () => {
 });
 
 describe('a call', () => {
-  test('answers params that are refused with the issues, and does not call', async () => {
-    let calls = 0;
-    const params = Type.Object({ n: Type.Number() });
-    const ran = await run(
-      () => {
-        calls += 1;
-      },
-      { params },
-      { n: 'x' },
-    );
-    assert.deepEqual(errorOf(ran), {
-      code: -32602,
-      message: 'Invalid params',
-      data: [{ path: '/n', message: 'must be number', expected: 'number', received: 'string' }],
-    });
-    assert.equal(calls, 0);
-    assert.deepEqual(ran.faults, []);
-  });
-
-  test('gives the handler the named params and the context', async () => {
-    const seen: unknown[] = [];
-    const params = Type.Object({ a: Type.Number(), b: Type.Number({ default: 2 }) });
-    const handler = (named: unknown, { method }: CallContext) => void seen.push(named, method);
-    await run(handler, { params }, [1]);
-    assert.deepEqual(seen, [{ a: 1, b: 2 }, 'p']);
-  });
-
   test('is answered although the log fails', async () => {
     const router = new Router();
     router.rpc({ name: 'p' }, throwing);

@@ -46,15 +46,6 @@ test('an inline reply of many characters is what a short one would be, in any sc
   }
 });
 
-test('a large inline reply of exactly maxReplyBytes is given, and -32004 one byte above', async (t) => {
-  for (const piece of ['x', 'é']) {
-    const maxReplyBytes = Buffer.byteLength(ok('1', piece.repeat(large)));
-    const { call } = start(t, { piece, maxReplyBytes });
-    assert.equal(await call('text', large), ok('1', piece.repeat(large)), piece);
-    assert.match((await call('text', large + 1)) ?? '', /"code":-32004/, piece);
-  }
-});
-
 test('of inline calls whose replies are large one runs in a turn of the event loop, and others run between', async (t) => {
   const { service, call, runs } = start(t);
   await call('text', large);

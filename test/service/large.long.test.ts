@@ -71,44 +71,4 @@ describe('large params and results', () => {
       }
     }
   });
-
-  test('many large calls at a time, each with its own answer', async () => {
-    const calls = Array.from({ length: 40 }, async (_, i) => {
-      const text = String.fromCharCode(97 + (i % 26)).repeat(100_000 + i);
-      const reply = await running.ask({ method: 'out.repeat', params: { text, times: 1 }, id: i });
-      assert.ok(resultOf(reply) === text, `${i}`);
-    });
-    await Promise.all(calls);
-  });
-
-  test('large params that are refused are answered as small ones are', async () => {
-    const text = 'x'.repeat(200_000);
-    for (const [body, wanted] of [
-      [
-        `{"method":"out.length","params":{"text":"${text}","a":1},"id":1}`,
-        /^\{"jsonrpc":"2.0","id":1,.*-32602/,
-      ],
-      [
-        `{"method":"out.length","params":{"text":"${text}"},"id":{}}`,
-        /^\{"jsonrpc":"2.0","id":null,.*-32600/,
-      ],
-      [`{"method":"out.length","params":"${text}","id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32600/],
-      [
-        `{"method":"out.length","params":{"text":"${text}"},"id":1`,
-        /^\{"jsonrpc":"2.0","id":null,.*-32700/,
-      ],
-      [
-        `{"method":"out.length","params":{"text":"${text}",},"id":1}`,
-        /^\{"jsonrpc":"2.0","id":null,.*-32700/,
-      ],
-      [
-        `{"method":"out.lengths","params":{"text":"${text}"},"id":1}`,
-        /^\{"jsonrpc":"2.0","id":1,.*-32601/,
-      ],
-    ] as const) {
-      for (const form of [body, Buffer.from(body)]) {
-        assert.match((await running.dispatcher.dispatchText(form)) ?? '', wanted);
-      }
-    }
-  });
 });

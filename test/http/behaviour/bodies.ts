@@ -35,42 +35,6 @@ export function bodies(start: Start, transport: 'uws' | 'node'): void {
     }
   });
 
-  test('a request may come byte by byte behind its first line', async (t) => {
-    const { client, service } = await start(t);
-    const one = client();
-    const bytes = post(rpc('echo', 'aé€😀z'));
-    const line = bytes.indexOf('\r\n') + 2;
-    await one.write(bytes.subarray(0, line));
-    for (const byte of bytes.subarray(line)) {
-      await turns();
-      await one.write(Uint8Array.of(byte));
-    }
-    assert.equal(json(await one.response()).result, 'aé€😀z');
-    assert.equal(service.bodies.length, 1);
-  });
-
-  test('nothing is handed over before the last byte', async (t) => {
-    const { client, service } = await start(t);
-    const one = client();
-    const bytes = post(rpc('echo', 'x'));
-    await one.write(bytes.subarray(0, -1));
-    // A request on another connection proves that the server has gone on.
-    await client().ask(post(rpc('echo', 'other')));
-    assert.equal(service.bodies.length, 1);
-    assert.equal((await one.ask(bytes.subarray(-1))).status, 200);
-  });
-
-  test('a large body is handed over as bytes in shared memory', async (t) => {
-    const { client, service } = await start(t);
-    const text = 'é'.repeat(2_500_000);
-    const reply = await client().ask(post(rpc('echo', text)));
-    assert.equal(json(reply).result, text);
-    const [body] = service.bodies;
-    assert.equal(body?.kind, 'bytes');
-    assert.equal(body?.shared, true);
-    assert.equal(body?.bytes, Buffer.byteLength(rpc('echo', text)));
-  });
-
   for (const bytes of [64 * 1024, 64 * 1024 + 1, 100_000]) {
     test(`a body of ${bytes} bytes is whole`, async (t) => {
       const { client, service } = await start(t);

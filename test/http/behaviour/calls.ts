@@ -4,14 +4,6 @@ import { header, json, post, rpc } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
 
 export function calls(start: Start): void {
-  test('a call is answered with 200 and JSON', async (t) => {
-    const { client } = await start(t);
-    const reply = await client().ask(post(rpc('echo', { a: 1 })));
-    assert.equal(reply.status, 200);
-    assert.equal(header(reply, 'content-type'), 'application/json');
-    assert.deepEqual(json(reply), { jsonrpc: '2.0', id: 1, result: { a: 1 } });
-  });
-
   test('a JSON-RPC error is a 200 too', async (t) => {
     const { client } = await start(t);
     const reply = await client().ask(post('{'));
@@ -28,28 +20,6 @@ export function calls(start: Start): void {
     assert.equal(header(reply, 'access-control-allow-origin'), '*');
     // Nothing of it is left over: the next reply begins where this one ended.
     assert.equal((await one.ask(post(rpc('echo')))).status, 200);
-  });
-
-  for (const method of ['echo', 'soon']) {
-    test(`pipelined requests are answered in order: ${method}`, async (t) => {
-      const { client } = await start(t);
-      const one = client();
-      await one.write(Buffer.concat([1, 2, 3].map((id) => post(rpc(method, 'p', id)))));
-      for (const id of [1, 2, 3]) assert.equal(json(await one.response()).id, id);
-    });
-  }
-
-  test('concurrent calls of several connections each get their own reply', async (t) => {
-    const { client, service } = await start(t);
-    const clients = Array.from({ length: 8 }, client);
-    await Promise.all(clients.map((one, i) => one.write(post(rpc('later', i, i)))));
-    await service.entered(8);
-    for (const { release } of [...service.held].reverse()) release();
-    const replies = await Promise.all(clients.map((one) => one.response()));
-    assert.deepEqual(
-      replies.map((reply) => json(reply).result),
-      [0, 1, 2, 3, 4, 5, 6, 7],
-    );
   });
 
   test('the scope carries the address, the forwarded headers and the time limit', async (t) => {

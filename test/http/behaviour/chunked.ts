@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { turns } from '../../turns.ts';
-import { header, json, post, request, rpc } from '../raw-client.ts';
+import { header, json, post, rpc } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
 
 const maxBodyBytes = 1000;
@@ -200,14 +200,6 @@ export function chunked(start: Start, transport: 'uws' | 'node'): void {
       await one.untilClosed();
     });
   }
-
-  test('chunks are for calls: 411 and closed for GET', async (t) => {
-    const { client } = await start(t);
-    const one = client();
-    await one.write(`${request('GET', '/rpc', ['transfer-encoding: chunked'])}0\r\n\r\n`);
-    assert.equal((await one.response()).status, 411);
-    await one.untilClosed();
-  });
 
   test('a call that comes behind a chunked one: node:http answers it, uWebSockets.js runs neither', async (t) => {
     const { client, service } = await start(t);

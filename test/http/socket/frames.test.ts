@@ -41,24 +41,6 @@ for (const transport of servers) {
       }
     });
 
-    test('frames that come byte by byte are one message each', async (t) => {
-      const { client } = await start(t);
-      const socket = await RawSocket.open(client());
-      for (const byte of frame(echo)) {
-        await socket.client.write(Buffer.of(byte));
-        await turns();
-      }
-      assert.equal(await socket.receive(), answer);
-    });
-
-    test('many messages in one packet are all answered', async (t) => {
-      const { client } = await start(t);
-      const socket = await RawSocket.open(client());
-      const sent = Array.from({ length: 500 }, (_, id) => frame(rpc('echo', { id }, id)));
-      await socket.client.write(Buffer.concat(sent));
-      for (let id = 0; id < 500; id++) assert.equal(JSON.parse(await socket.receive()).id, id);
-    });
-
     const wrong: readonly (readonly [what: string, bytes: Buffer, code: number])[] = [
       ['a reserved bit', frame(echo, { reserved: 0x40 }), 1002],
       ['a reserved opcode', frame(echo, { opcode: 3 }), 1002],
@@ -156,15 +138,6 @@ for (const transport of servers) {
       assert.deepEqual([error.code, error.data], [-32603, { reason: 'the service failed' }]);
       assert.equal(warnings.length, 1);
       assert.equal(await socket.ask(echo), answer);
-    });
-
-    test('large answers arrive whole, as text, whether the service gave text or bytes', async (t) => {
-      const { client } = await start(t);
-      const socket = await RawSocket.open(client());
-      for (const method of ['large', 'largeBytes']) {
-        const { result } = JSON.parse(await socket.ask(rpc(method, 3_000_000)));
-        assert.equal(Buffer.byteLength(result), 3_000_000);
-      }
     });
 
     test('a client that never reads is closed, and nothing is held for it', async (t) => {

@@ -13,7 +13,7 @@ import { procedure } from '../../../src/core/procedures/procedure.ts';
 import { WorkerCalls } from '../../../src/core/workers/calls.ts';
 import { PoolCounters } from '../../../src/core/workers/options.ts';
 import type { Frame } from '../../../src/core/workers/wire/frame.ts';
-import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';
+import { readFrame } from '../../../src/core/workers/wire/frame.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
 
@@ -29,54 +29,6 @@ const memory = () => new BodyMemory(2 ** 30, 2 ** 28);
 
 /** What can't be made into text. */
 const unsendable = { value: 1n };
-
-test('a call that can not be put into a frame leaves no trace in it', () => {
-  const bodies = memory();
-  const frame = new FrameBuilder(bodies);
-  const bad = call('bad', unsendable);
-  const large = { ...bad, params: 'x'.repeat(100_000) };
-  frame.add(call('a', ['one']), 1, false, false, 1);
-  assert.throws(() => frame.add(bad, 2, true, false, 1), TypeError);
-  frame.add(large, 3, false, false, 1);
-  assert.throws(() => frame.add(bad, 4, false, false, 1), TypeError);
-  frame.add(call('b', ['two']), 5, true, false, 1);
-  assert.equal(frame.count, 3);
-  const entries = readFrame(frame.take()).map(({ ticket, id, follows }) => [ticket, id, follows]);
-  assert.deepEqual(entries, [
-    [1, '"a"', false],
-    [3, '"bad"', false],
-    [5, '"b"', true],
-  ]);
-  assert.equal(frame.count, 0);
-});
-
-test('facts of the caller are looked up for procedures that can see them, and for no others', () => {
-  const asked: string[] = [];
-  const facts = {
-    get remoteAddress() {
-      asked.push('address');
-      return '192.0.2.1';
-    },
-    get headers() {
-      asked.push('headers');
-      return { 'x-tenant': 'a' };
-    },
-    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-  };
-  const scope = new RequestScope(facts);
-  scope.authText = '{"sub":"a"}';
-  const frame = new FrameBuilder(memory());
-  frame.add({ ...call('blind'), scope }, 1, false, false, 1);
-  assert.equal(asked.length, 0);
-  const seeing = procedure({ name: 'seeing' }, (_params, { id }) => id);
-  frame.add({ ...call('seeing'), procedure: seeing, scope }, 2, false, false, 1);
-  const [blind, seen] = readFrame(frame.take());
-  assert.equal(blind?.facts, undefined);
-  assert.equal(seen?.facts?.remoteAddress, '192.0.2.1');
-  assert.equal(seen?.facts?.authText, '{"sub":"a"}');
-  assert.deepEqual(seen?.facts?.headers, { 'x-tenant': 'a' });
-  assert.ok(asked.includes('address'));
-});
 
 /** The way to a worker, whose port takes a frame only if it may. */
 class Bench {
@@ -167,21 +119,4 @@ test('calls whose frame can not be posted are answered with -32603, and later on
   bench.calls.flush();
   assert.deepEqual(bench.sent(), [[['"e"', false]]]);
   assert.equal(bench.calls.loadUs, frameBudgetUs);
-});
-
-test('calls that come back wait: the first of them for a worker, the others for those before them', () => {
-  const bench = new Bench(() => true);
-  const items = bench.add(call('a'), call('b'), call('c'));
-  bench.calls.flush();
-  assert.equal(bench.calls.long, 0);
-  assert.deepEqual(bench.calls.takeBack(), items);
-  assert.equal(bench.calls.count, 0);
-  assert.deepEqual(
-    items.map(({ state, isReturned, waiting }) => [state, isReturned, waiting]),
-    [
-      ['held', true, 3],
-      ['held', true, 2],
-      ['held', true, 1],
-    ],
-  );
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
@@ -14,7 +13,6 @@ import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
 import { ItemKind } from '../../../src/core/workers/wire/messages.ts';
 import { WorkerStreams } from '../../../src/core/workers/worker-streams.ts';
-import { seed } from '../../seed.ts';
 
 const streaming = procedure({ name: 'streaming', timeoutMs: 100 }, function* () {
   yield 1;
@@ -97,25 +95,6 @@ class Bench {
 }
 
 describe('the streams of a worker', () => {
-  test('are given their items in order, in whatever order these come', () => {
-    const items: Item[] = Array.from({ length: granted }, (_, i) => [i, ItemKind.value, String(i)]);
-    const all: Item[] = [
-      ...items,
-      [granted, ItemKind.result, 'null'],
-      [granted + 1, ItemKind.closed, ''],
-    ];
-    fc.assert(
-      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
-        const bench = new Bench();
-        for (const item of shuffled) bench.take(...item);
-        assert.deepEqual(bench.got, [...items.map(([, , text]) => text), 'result null']);
-        assert.deepEqual(bench.garbled, []);
-        assert.equal(bench.streams.generators, 0);
-      }),
-      { seed },
-    );
-  });
-
   test('take nothing that a worker in order can not tell', () => {
     const wrong: Item[] = [
       [0.5, ItemKind.value, '1'],
@@ -139,14 +118,6 @@ describe('the streams of a worker', () => {
     }
   });
 
-  test('end even where the worker only says that the generator is gone', () => {
-    const bench = new Bench();
-    bench.take(0, ItemKind.closed, '');
-    assert.equal(bench.got.length, 1);
-    assert.match(bench.got[0] ?? '', /^-32002 .*"error"/);
-    assert.deepEqual([bench.streams.open, bench.streams.generators], [0, 0]);
-  });
-
   test('what comes late, or for a stream that never was, is passed over', () => {
     const bench = new Bench();
     bench.flow?.cancel();
@@ -157,37 +128,6 @@ describe('the streams of a worker', () => {
     bench.take(2, ItemKind.closed, '');
     bench.take(2, ItemKind.closed, '');
     assert.equal(bench.streams.generators, 0);
-  });
-
-  test('a call whose caller has left, or that has its answer, opens none: the generator is closed', () => {
-    const gone = new RequestScope();
-    gone.cancel();
-    const bench = new Bench(gone);
-    assert.equal(bench.streams.generators, 0);
-    assert.match(bench.replies.join(), /-32003/);
-    assert.deepEqual(bench.posted, [{ type: 'cancel', ticket, code: -32003, data: undefined }]);
-  });
-
-  test('what one turn of the event loop grants goes in one message', async () => {
-    const bench = new Bench();
-    bench.flow?.grant(16, 100);
-    await new Promise((resolve) => process.nextTick(resolve));
-    assert.deepEqual(bench.posted, [
-      { type: 'grant', grants: [ticket, granted, 1000, ticket, 16, 100] },
-    ]);
-  });
-
-  test('a stretch is too long when it is the same at two looks, and its time is over', () => {
-    const bench = new Bench();
-    bench.ledger.enterStretch(ticket, 0);
-    assert.equal(bench.streams.expire(500), undefined, 'it is seen for the first time');
-    bench.ledger.leave();
-    bench.ledger.enterStretch(ticket, 450);
-    assert.equal(bench.streams.expire(500), undefined, 'it is another one');
-    assert.equal(bench.streams.expire(550), undefined, 'it has time');
-    assert.equal(bench.streams.expire(551), 'streaming');
-    assert.match(bench.got[0] ?? '', /^-32001 .*"timeoutMs":100/);
-    assert.equal(bench.streams.open, 0);
   });
 
   test('512 generators that were told to end long ago, and are still there, use up their worker', () => {

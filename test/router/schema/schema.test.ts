@@ -50,18 +50,6 @@ describe('binding params', () => {
     assert.equal(bind(pair, params), params);
   });
 
-  test('positional ones take the declared order', () => {
-    assert.deepEqual(bind(pair, [1, 2]), { a: 1, b: 2 });
-    const optional = Type.Object({ a: Type.Number(), b: Type.Optional(Type.String()) });
-    assert.deepEqual(bind(optional, [1]), { a: 1 });
-  });
-
-  test('absent ones are none', () => {
-    assert.deepEqual(bind(Type.Object({}), undefined), {});
-    assert.deepEqual(bind(Type.Object({}), []), {});
-    assert.equal(issues(pair, undefined).length, 2);
-  });
-
   test('a required member must be there whatever its schema takes', () => {
     for (const open of [
       Type.Unknown(),
@@ -97,30 +85,6 @@ describe('binding params', () => {
       issues(one, [1, 2])[0]?.message,
       'must be at most 1 positional argument (a), got 2',
     );
-  });
-
-  test('without a schema any object is taken, [] as no params, and no other array', () => {
-    const params = { x: { y: [1] } };
-    assert.equal(bind(undefined, params), params);
-    assert.deepEqual(bind(undefined, undefined), {});
-    assert.deepEqual(bind(undefined, []), {});
-    for (const refused of [[1], [null], [[]], null, 1, 'x']) {
-      const [issue, ...others] = issues(undefined, refused);
-      assert.equal(others.length, 0);
-      assert.equal(issue?.path, '');
-      assert.equal(issue?.expected, 'Record<string, unknown>');
-    }
-  });
-
-  test('what is neither object nor array is refused', () => {
-    for (const [params, received] of [
-      [null, 'null'],
-      [1, 'number'],
-      ['x', 'string'],
-      [true, 'boolean'],
-    ] as const) {
-      assert.equal(issues(pair, params)[0]?.received, received);
-    }
   });
 
   test('unknown names are refused, unless the schema says otherwise', () => {
@@ -249,21 +213,6 @@ describe('issues', () => {
         },
       ],
     );
-  });
-
-  test('a missing member is required', () => {
-    assert.deepEqual(issues(pair, { a: 1 }), [
-      { path: '/b', message: 'is required', expected: 'number', received: 'undefined' },
-    ]);
-  });
-
-  test('are eight at most', () => {
-    const many = Object.fromEntries(
-      Array.from({ length: 100 }, (_, index) => [`x${index}`, index]),
-    );
-    assert.equal(issues(pair, many).length, 8);
-    const list = Type.Object({ items: Type.Array(Type.Number()) });
-    assert.equal(issues(list, { items: Array(1000).fill('x') }).length, 8);
   });
 
   test('stay small when the names that were sent are long', () => {
@@ -623,13 +572,6 @@ describe('results', () => {
       '/ids/1 must be string (expected string, received number)',
     );
     assert.match(check(undefined)!, /^it must be \{ ids: string\[\] \}/);
-  });
-
-  test('have no check where nothing is declared', () => {
-    assert.equal(
-      procedure({ name: 'p', returns: undefined }, () => null as never).result,
-      undefined,
-    );
   });
 
   test('of nothing may be declared as void', () => {

@@ -405,24 +405,6 @@ describe('at registration', () => {
     refuses({ params: z.object({ a: z.email({ pattern: /^(a+)+@b$/ }) }) }, /backtracks/);
   });
 
-  test('endsWith of zod is taken', () => {
-    assert.doesNotThrow(() => build(z.object({ file: z.string().endsWith('.pdf') }), {}));
-  });
-
-  test('the formats of zod are taken', () => {
-    const formats = z.object({
-      a: z.email(),
-      b: z.uuid(),
-      c: z.url(),
-      d: z.iso.datetime(),
-      e: z.cuid2(),
-      f: z.base64(),
-      g: z.ipv4(),
-      h: z.jwt(),
-    });
-    assert.equal(getProcedureSchema(build(formats)).parameters.length, 8);
-  });
-
   const lying = (jsonSchema: unknown, validate: unknown = () => ({ value: {} })) => ({
     '~standard': {
       version: 1,

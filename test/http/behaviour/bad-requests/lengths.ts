@@ -1,4 +1,4 @@
-import { post, rpc } from '../../raw-client.ts';
+import { post, request, rpc } from '../../raw-client.ts';
 import {
   cut,
   differing,
@@ -44,6 +44,8 @@ const length400 = (cause: string, ...values: readonly string[]) =>
     ),
     400,
   );
+
+const twoLengths = `${request('HEAD', '/rpc', ['content-length: 2', 'content-length: 5'])}{}`;
 
 /** One coding that nobody knows: 501. */
 const transfer501 = (cause: string, value: string) =>
@@ -109,6 +111,10 @@ export const lengths: readonly Input[] = [
   length400('two lengths that are the same', `${length}`, `${length}`),
   length400('two lengths, the first shorter', '3', `${length}`),
   length400('two lengths, the last shorter', `${length}`, '3'),
+  ours(
+    raw('two lengths of a HEAD', Buffer.concat([Buffer.from(twoLengths), smuggled]), parser(4)),
+    400,
+  ),
   length400('two lengths in a list', `${length}, ${length}`),
   length400('a length with a plus', `+${length}`),
   length400('a length with a minus', `-${length}`),

@@ -197,7 +197,7 @@ const steps = fc.array(
 );
 
 /** A call is given the place of another one, and its caller leaves before it goes: the next call has the place. */
-const isCalledOff: typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never = [
+const calledOff: typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never = [
   { add: ['bounded'], caller: 'ann' },
   { add: ['bounded'], caller: 'ann' },
   { add: ['bounded'], caller: 'ann' },
@@ -287,7 +287,7 @@ test('whatever comes in between: one answer and one report a call, no call begin
       );
     }
   });
-  await fc.assert(property, { seed, numRuns: cases(200), examples: [[isCalledOff]] });
+  await fc.assert(property, { seed, numRuns: cases(200), examples: [[calledOff]] });
 });
 
 test('of thousands of calls that have waited too long one look answers 500: others get a turn', async () => {

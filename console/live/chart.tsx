@@ -51,8 +51,8 @@ export function Chart({ title, lines, samples }: ChartProps) {
   });
   const last = samples.at(-1);
   return (
-    <figure class="chart">
-      <figcaption>
+    <figure class="card chart">
+      <figcaption class="row">
         <h2>{title}</h2>
         <ul class="legend">
           {lines.map(({ label, of, text }, index) => (

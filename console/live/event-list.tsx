@@ -12,9 +12,9 @@ export function EventList({ events }: Pick<Figures, 'events'>) {
           Nothing has happened yet: placements, deaths, kills, restarts and reloads are told here.
         </p>
       ) : (
-        <ol class="events" reversed tabIndex={0} aria-label="Events, the newest first">
+        <ol class="box rows events" reversed tabIndex={0} aria-label="Events, the newest first">
           {events.toReversed().map((event, index) => (
-            <li key={`${event.at} ${event.process} ${events.length - index}`}>
+            <li class="row" key={`${event.at} ${event.process} ${events.length - index}`}>
               <time dateTime={new Date(event.at).toISOString()}>
                 {timeText(new Date(event.at))}
               </time>

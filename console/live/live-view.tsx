@@ -53,7 +53,7 @@ export function LiveView() {
   const { figures, samples } = value;
   return (
     <div class="live">
-      <div class="live-head">
+      <div class="row head">
         <h1>Live</h1>
         <span class={`badge ${figures.state === 'ready' ? 'good' : 'bad'}`}>{figures.state}</span>
       </div>
@@ -110,7 +110,7 @@ function Tiles({
     ['returns to NATS', numberText(sumCounter(figures, 'natsReconnects'))],
   ];
   return (
-    <dl class="tiles">
+    <dl class="card tiles">
       {[...tiles, ...(hasMembers ? remote : [])].map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>

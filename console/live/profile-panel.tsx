@@ -42,7 +42,7 @@ export function ProfilePanel() {
     <section aria-labelledby="profile-title">
       <h2 id="profile-title">Profile</h2>
       <form
-        class="flame-head"
+        class="row head"
         onSubmit={(event) => {
           event.preventDefault();
           void take();

@@ -81,7 +81,7 @@ export function WorkerTable({ workers, cpu }: Pick<Figures, 'workers'> & Pick<Sa
           head: 'runs now',
           cell: ({ running, inFlight }) =>
             running === null ? (
-              <span class="idle">{inFlight > 0 ? 'waits' : 'idle'}</span>
+              <span class="hint">{inFlight > 0 ? 'waits' : 'idle'}</span>
             ) : (
               <code class="busy">{running.procedure}</code>
             ),

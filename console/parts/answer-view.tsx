@@ -12,16 +12,16 @@ import { Pairs } from './table.tsx';
 export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
   const { answer, state, failure, stop, kind, values } = exchange;
   return (
-    <section class="answer" aria-label="Answer" data-state={state}>
-      <div class="answer-head">
+    <section class="card answer" aria-label="Answer" data-state={state}>
+      <div class="row head">
         <h2>{kind === 'stream' ? 'Stream' : 'Answer'}</h2>
-        <p class="facts" aria-live="polite">
+        <p class="hint row facts" aria-live="polite">
           {state === 'running' && <span class="running">running…</span>}
           {state === 'stopped' && <span class="badge">stopped</span>}
           {answer !== undefined && <Facts answer={answer} />}
         </p>
         {stop !== undefined && (
-          <button type="button" onClick={stop}>
+          <button type="button" class="stop" onClick={stop}>
             Stop
           </button>
         )}

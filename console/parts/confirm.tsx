@@ -22,7 +22,7 @@ export function Confirm({ title, text, action, onAnswer }: ConfirmProps) {
     >
       <h2 id="confirm-title">{title}</h2>
       <p>{text}</p>
-      <div class="actions">
+      <div class="row actions">
         <button type="button" onClick={() => onAnswer(false)}>
           Cancel
         </button>

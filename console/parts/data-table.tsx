@@ -32,7 +32,7 @@ export function DataTable({ data, label }: { readonly data: string; readonly lab
   const pairs = membersOf(data);
   if (pairs === undefined || pairs.size === 0) return <JsonView text={data} label={label} />;
   return (
-    <div class="scroll" role="group" aria-label={label} tabIndex={0}>
+    <div class="box" role="group" aria-label={label} tabIndex={0}>
       <Pairs pairs={Array.from(pairs, ([name, value]) => [name, cell(value)] as const)} />
     </div>
   );

@@ -19,7 +19,7 @@ export function StreamView({ exchange }: { readonly exchange: Exchange }) {
       </p>
       {values.length > 0 && (
         <ol
-          class="values"
+          class="box rows values"
           reversed
           tabIndex={0}
           aria-label="Values of the stream, the newest first"

@@ -24,7 +24,7 @@ interface TableProps<Row> {
 /** A table that may be wider than the page, and is then moved by keyboard too. */
 export function Table<Row>({ rows, columns, keyOf, label, class: look }: TableProps<Row>) {
   return (
-    <div class="scroll" role="group" aria-label={label} tabIndex={0}>
+    <div class="box" role="group" aria-label={label} tabIndex={0}>
       <table class={look}>
         <thead>
           <tr>

@@ -35,7 +35,7 @@ export function FlameView({ profile }: { readonly profile: Profile }) {
   );
   return (
     <>
-      <div class="flame-head">
+      <div class="row head">
         <label>
           Thread{' '}
           <select value={chosen} onChange={({ currentTarget }) => choose(currentTarget.value)}>
@@ -132,7 +132,7 @@ function Graph({ threads, search }: GraphProps) {
   return (
     <>
       <div
-        class="flame"
+        class="box flame"
         tabIndex={0}
         role="application"
         aria-label="Flame graph. Arrow keys go from function to function, Enter looks into one, Escape leads back"
@@ -151,7 +151,7 @@ function Graph({ threads, search }: GraphProps) {
       >
         <canvas ref={canvas} />
       </div>
-      <p id="flame-frame" class="frame-text" aria-live="polite">
+      <p id="flame-frame" class="hint frame-text" aria-live="polite">
         {textOf(selected, root)}
       </p>
     </>

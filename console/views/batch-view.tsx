@@ -35,14 +35,14 @@ export function BatchView() {
           another, and are answered in this order.
         </p>
       ) : (
-        <ol class="batch">
+        <ol class="card rows batch">
           {entries.map((entry, index) => (
             <Entry key={entry.key} entry={entry} index={index} count={entries.length} />
           ))}
         </ol>
       )}
       {entries.length > 0 && (
-        <div class="actions">
+        <div class="row actions">
           <button
             type="button"
             class="primary"

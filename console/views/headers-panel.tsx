@@ -49,7 +49,7 @@ export function HeadersForm({ action }: { readonly action: string }) {
           </button>
         </div>
       ))}
-      <div class="actions">
+      <div class="row actions">
         <button type="submit" class="primary">
           {action}
         </button>

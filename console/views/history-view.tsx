@@ -23,7 +23,7 @@ export function HistoryView() {
       {all.length === 0 ? (
         <p>Nothing was sent yet.</p>
       ) : (
-        <ul class="history">
+        <ul class="card rows history">
           {all.map((exchange) => (
             <li key={exchange.number}>
               <Row exchange={exchange} />
@@ -51,7 +51,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
         {answer !== undefined && <span class="took">{msText(answer.ms)}</span>}
       </summary>
       <pre class="json">{body}</pre>
-      <div class="actions">
+      <div class="row actions">
         <button
           type="button"
           onClick={() => (isDestructive(exchange) ? ask(true) : send(exchange))}

@@ -21,7 +21,7 @@ export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSche
       <p class="signature">
         <code>{signatureOf(procedure)}</code>
       </p>
-      <p class="tags">
+      <p class="row tags">
         {tags.map((tag) => (
           <span key={tag} class="tag">
             {tag}

@@ -97,7 +97,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
     >
       <ProcedureHead procedure={procedure} />
       <section class="params" aria-label="Params">
-        <div class="params-head">
+        <div class="row head">
           <h2>Params</h2>
           {procedure.parameters.length === 0 && <p class="hint">It declares none.</p>}
         </div>
@@ -112,7 +112,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
           </p>
         )}
       </section>
-      <div class="actions">
+      <div class="row actions">
         <button
           type="button"
           class="primary"

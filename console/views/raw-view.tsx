@@ -29,7 +29,7 @@ export function RawView() {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) call();
         }}
       />
-      <div class="actions">
+      <div class="row actions">
         <button type="button" class="primary" onClick={call}>
           Send
         </button>

@@ -27,7 +27,7 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
   const what = kind === 'code' ? 'the code' : 'the command';
   return (
     <section class="snippets" aria-label="The same call elsewhere">
-      <div class="params-head">
+      <div class="row head">
         <h2>Elsewhere</h2>
         <div class="switch" role="group" aria-label="Kind of snippet">
           <button type="button" aria-pressed={kind === 'curl'} onClick={() => setKind('curl')}>

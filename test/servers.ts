@@ -5,18 +5,21 @@ export type ServerName = 'uws' | 'node';
 const { reason } = await loadUws();
 
 /** The servers that are here: uWebSockets.js has no binary for some versions of Node. */
-const loaded: readonly ServerName[] = reason === undefined ? ['uws', 'node'] : ['node'];
+export const allServers: readonly ServerName[] = reason === undefined ? ['uws', 'node'] : ['node'];
 
 /** The server that `transport: 'auto'` starts. */
 export const usualServer: ServerName = reason === undefined ? 'uws' : 'node';
 
 const isCi = (process.env.CI ?? '') !== '';
 
+/** A long file runs by itself, in a process of its name. */
+const isLong = process.argv[1]?.endsWith('.long.test.ts.js') ?? false;
+
 /**
- * The servers that the suites run over: all that are here in CI, elsewhere the usual one. test/transports asks both everywhere
- * what they must do alike.
+ * The servers that the suites run over: the usual one, and in the long files of CI all that are here. CI runs the suites over
+ * node:http in a run without uWebSockets.js. test/transports asks both everywhere what they must do alike.
  */
-export const servers: readonly ServerName[] = isCi ? loaded : [usualServer];
+export const servers: readonly ServerName[] = isCi && isLong ? allServers : [usualServer];
 
 /** What a suite may run over: a server of this package, by its name, or something else that has no server or somebody else's. */
 interface Subject {

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { type Address, type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
-import { servers, usualServer } from '../servers.ts';
+import { allServers, usualServer } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 
 /** The address of an app that listens until the test ends, or until it is closed. */
@@ -27,7 +27,7 @@ async function freeAddress(): Promise<AddressInfo> {
   return address;
 }
 
-for (const transport of servers) {
+for (const transport of allServers) {
   describe(`listening on ${transport}`, () => {
     test('the address says where', async (t) => {
       const { host, port, url } = await listening(t, { transport, path: '/x' });
@@ -46,7 +46,7 @@ for (const transport of servers) {
     });
 
     test('a port that is taken, by whichever transport, is EADDRINUSE', async (t) => {
-      for (const other of servers) {
+      for (const other of allServers) {
         // By its number: a port that the system chose is never shared by uWebSockets.js.
         const { port } = await freeAddress();
         const first = await listening(t, { transport: other, port });

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { Router, RpcApp } from '../../src/index.ts';
 import { recorder } from '../harness.ts';
-import { servers } from '../servers.ts';
+import { allServers } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
 import { starter } from './stub-server.ts';
@@ -42,7 +42,7 @@ async function leaveStale(socket: string): Promise<void> {
   assert.ok(lstatSync(socket).isSocket());
 }
 
-for (const transport of servers) {
+for (const transport of allServers) {
   describe(`a Unix socket on ${transport}`, () => {
     const start = starter(transport);
 
@@ -99,7 +99,7 @@ for (const transport of servers) {
     });
 
     test('a socket at which somebody listens is EADDRINUSE, and theirs goes on', async (t) => {
-      for (const other of servers) {
+      for (const other of allServers) {
         const { within, socket } = place();
         const { client } = await starter(other)(t, { socket });
         const error = await failureOf(socket);

@@ -55,8 +55,9 @@ export class CallerRuns {
     body: string,
     { signal, timeoutMs }: CallerFacts & { signal?: AbortSignal | undefined },
   ): Promise<string | undefined> {
-    // No socket keeps the process alive: a call that waits for nothing must still come to its deadline.
+    // No socket keeps the process alive: a call that waits for nothing must still come to its deadline, or to its caller's end.
     const alive = setTimeout(() => {}, maxDelayMs);
+    signal?.addEventListener('abort', () => clearTimeout(alive));
     try {
       const scope = createCallerScope({ ...this.#facts, ...currentTraceContext(), timeoutMs });
       const reply = await runScope(scope, signal, () =>

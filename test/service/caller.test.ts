@@ -87,7 +87,7 @@ describe('createCaller', () => {
     assert.deepEqual(gone.error.data, { id: 'y' });
   });
 
-  test('a call that waits for nothing comes to its deadline, though nothing else keeps the process', async () => {
+  test('a call that waits for nothing keeps the process until its deadline or its abort', async () => {
     const { code, stdout, stderr } = await startModule('test/fixtures/never-settles.ts', []).exit;
     assert.deepEqual([code, stdout], [0, 'Deadline exceeded\n'], stderr);
   });
@@ -155,8 +155,13 @@ describe('createCaller', () => {
 
   test('an aborted call is cancelled, at its deadline too', async () => {
     const reasons: unknown[] = [];
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const router = Router.from({
       hang: procedure({}, (_params, { signal }) => {
+        begin();
         return new Promise(() => {
           signal.addEventListener('abort', () => reasons.push((signal.reason as RpcError).code));
         });
@@ -165,7 +170,7 @@ describe('createCaller', () => {
     const api = createCaller(router);
     const stop = new AbortController();
     const aborted = assert.rejects(api.hang({}, { signal: stop.signal }), /enough/);
-    await new Promise(setImmediate);
+    await begun;
     stop.abort(new Error('enough'));
     await aborted;
     assert.deepEqual(reasons, [-32003]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
+import { z } from 'zod';
 import {
   type ErrorDeclaration,
   getProcedureSchema,
@@ -97,6 +98,22 @@ describe('declared errors', () => {
     assert.deepEqual(Object.getOwnPropertySymbols(data), []);
   });
 
+  it('take data of a schema of another library', async () => {
+    const errors = { NotFound: { code: 404, message: 'No user', data: z.object({ id: z.int() }) } };
+    const router = Router.from({
+      get: procedure({ errors }, (_params, context) => {
+        throw context.errors.NotFound({ id: 3 });
+      }),
+    });
+    assert.deepEqual(await errorOf(router, 'get'), {
+      code: 404,
+      message: 'No user',
+      data: { id: 3 },
+    });
+    const { data } = getProcedureSchema(router.get('get')!).errors?.NotFound ?? {};
+    assert.deepEqual((data as { required?: unknown }).required, ['id']);
+  });
+
   it('are not changed by what happens to the declaration later', async () => {
     const errors = { A: { code: 1, message: 'x' } };
     const proc = procedure({ errors }, (_params, context) => {
@@ -143,6 +160,10 @@ describe('declared errors', () => {
       'with data of plain JSON': [
         { A: { code: 1, message: 'x', data: { type: 'string' } } },
         /errors\.A\.data: not a TypeBox schema/,
+      ],
+      'with data JSON lacks in another library': [
+        { A: { code: 1, message: 'x', data: z.object({ at: z.date() }) } },
+        /errors\.A\.data.*JSON Schema/,
       ],
       'with data JSON lacks': [
         { A: { code: 1, message: 'x', data: Type.Object({ at: Type.Date() }) } },

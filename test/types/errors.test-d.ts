@@ -1,5 +1,6 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
 import { Type } from '@sinclair/typebox';
+import { z } from 'zod';
 import type { ContractOf } from '../../src/client/index.ts';
 import { type CallContext, procedure, Router, type RpcError } from '../../src/index.ts';
 
@@ -35,6 +36,21 @@ const inPlace = procedure(
     throw Busy(1);
   },
 );
+
+// Data of another library's schema has its type at both ends.
+const byZod = procedure(
+  { errors: { Late: { code: 8, message: 'Late', data: z.object({ by: z.int() }) } } },
+  (_params, { errors: { Late } }) => {
+    // @ts-expect-error by is a number
+    Late({ by: '1' });
+    throw Late({ by: 1 });
+  },
+);
+const zodRouter = Router.from({ byZod });
+same<
+  ContractOf<typeof zodRouter>['byZod']['errors'],
+  { readonly Late: { readonly code: 8; readonly data: { by: number } } }
+>(true);
 
 // Without declared errors there are none to make.
 procedure({}, (_params, context) => {

@@ -1,10 +1,10 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { RegistrationError } from '../base/registration-error.ts';
 import { RpcError } from '../protocol/errors.ts';
-import { assertCheckable } from '../schema/faults.ts';
+import type { ReceivedOf, ResultOf, ResultSchema } from '../schema/declared.ts';
 import type { SchemaNode } from '../schema/model.ts';
 import { objectOf, oneOf, valueThat, wholeNumber, yesOrNo } from '../schema/options.ts';
-import { readTypeBox } from '../schema/typebox.ts';
+import { readResultSchema } from '../schema/schema.ts';
 
 /** An error that a procedure declares: part of its contract. */
 export interface ErrorDeclaration {
@@ -13,7 +13,7 @@ export interface ErrorDeclaration {
   /** One short sentence. */
   readonly message: string;
   /** The schema of the error's data. Without a schema the error carries no data. */
-  readonly data?: TSchema | undefined;
+  readonly data?: ResultSchema | undefined;
   /**
    * The HTTP status of the error where the procedures have URLs (option `httpPath`): 400 to 599, but none of those that tell
    * of connections (407, 408, 411, 421, 425, 426, 431). Default: the code where it is such a status, else 422.
@@ -27,9 +27,9 @@ export type ErrorDeclarations = Readonly<Record<string, ErrorDeclaration>>;
 /** The type of `context.errors`: a function for each declared error, for `throw errors.NAME(data)`. */
 export type ErrorMakers<Errors> = {
   readonly [Name in keyof Errors]: Errors[Name] extends {
-    readonly data: infer Data extends TSchema;
+    readonly data: infer Data extends ResultSchema;
   }
-    ? (data: Static<Data>) => RpcError
+    ? (data: ResultOf<Data>) => RpcError
     : () => RpcError;
 };
 
@@ -37,9 +37,9 @@ export type ErrorMakers<Errors> = {
 export type ErrorTypes<Errors> = {
   readonly [Name in keyof Errors]: Errors[Name] extends {
     readonly code: infer Code;
-    readonly data: infer Data extends TSchema;
+    readonly data: infer Data extends ResultSchema;
   }
-    ? { readonly code: Code; readonly data: Static<Data> }
+    ? { readonly code: Code; readonly data: ReceivedOf<Data> }
     : Pick<Errors[Name], 'code' & keyof Errors[Name]>;
 };
 
@@ -98,18 +98,11 @@ export function compileErrors(
       );
     }
     names.set(code, name);
-    const data = readData(schema, `${place}.data`);
+    const data = schema === undefined ? undefined : readResultSchema(schema, `${place}.data`);
     kept[name] = { code, message, data, status };
     make[name] = (value) => new RpcError(code, message, value);
   }
   return { declared: kept, make: Object.freeze(make) };
-}
-
-function readData(data: TSchema | undefined, where: string): SchemaNode | undefined {
-  if (data === undefined) return undefined;
-  const node = readTypeBox(data, where, false);
-  assertCheckable(node, where);
-  return node;
 }
 
 /** Statuses by which clients and proxies act on the connection, whatever the body says. */

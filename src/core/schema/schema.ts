@@ -10,6 +10,7 @@ import {
   isStandard,
   type ParamsSchema,
   paramsForms,
+  type ResultSchema,
   type StandardSchema,
 } from './declared.ts';
 import { expectedText, explain, type ParamIssue, receivedType } from './explain.ts';
@@ -119,6 +120,18 @@ function binder(
   };
 }
 
+/**
+ * @returns what the handler gives, by its schema
+ * @throws RegistrationError for what cannot be checked
+ */
+export function readResultSchema(declared: ResultSchema, place: string): SchemaNode {
+  const schema = isStandard(declared)
+    ? sideOf(declared, 'output', place)
+    : readTypeBox(declared, place, false);
+  assertCheckable(schema, place);
+  return schema;
+}
+
 /** The schema is the declared one; of another library's schema, what a handler returns. */
 export interface CompiledReturns {
   readonly returns: SchemaNode | undefined;
@@ -126,16 +139,13 @@ export interface CompiledReturns {
 }
 
 export function compileReturns(
-  declared: TSchema | StandardSchema | undefined,
+  declared: ResultSchema | undefined,
   where: string,
   option: 'returns' | 'yields' = 'returns',
 ): CompiledReturns {
   if (declared === undefined) return { returns: undefined, result: undefined };
   const place = `${where}: ${option}`;
-  const schema = isStandard(declared)
-    ? sideOf(declared, 'output', place)
-    : readTypeBox(declared, place, false);
-  assertCheckable(schema, place);
+  const schema = readResultSchema(declared, place);
   const checks = createChecks(schema, place);
   const { project, isOpen } = compileProjection(schema, checks);
   const { check } = checks;

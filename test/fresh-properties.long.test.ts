@@ -13,7 +13,6 @@ const seed = process.env.TANDEM_SEED ?? String(randomInt(2 ** 31));
 const few = [
   'test/openapi/query.test.ts',
   'test/router/schema/formats.test.ts',
-  'test/router/schema/patterns.test.ts',
   'test/router/schema/schema.test.ts',
   'test/router/schema/type-text.test.ts',
 ];
@@ -22,7 +21,8 @@ const files: readonly (readonly [file: string, times: number])[] = [
   ['test/jsonrpc/read.long.test.ts', 2],
   ['test/router/schema/compare.long.test.ts', 2],
   ['test/pool/replica/params.long.test.ts', 2],
-  ['test/router/schema/properties.test.ts', 6],
+  ['test/router/schema/properties.long.test.ts', 6],
+  ['test/router/schema/patterns.test.ts', 25],
   ...few.map((file) => [file, 10] as const),
 ];
 

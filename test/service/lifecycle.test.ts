@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { TestService } from '../harness.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import { patience } from '../patience.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
 import { until } from '../turns.ts';
@@ -160,6 +161,22 @@ describe('close', () => {
       assert.match((await running.call(`${place}.hang`, place)) ?? '', /-32001/);
     }
     await running.dispatcher.close();
+  });
+
+  test('ends threads whose teardown does not end, and loses none', async (t) => {
+    const hangs = new ModuleFolder(t).write(
+      'hangs.mjs',
+      `import { Router } from 'tandem-rpc';
+       const router = new Router();
+       router.rpc({ name: 'one', placement: 'worker' }, () => 1);
+       export const teardown = () => new Promise(() => {});
+       export default router;`,
+    );
+    const running = Running.make(t, { modules: [hangs], workers: 1 });
+    assert.equal(await running.ask({ method: 'one', id: 'a' }), ok('a', 1));
+    await running.dispatcher.close(0);
+    const events = running.lines.map(({ fields }) => fields.event);
+    assert.ok(!events.includes('worker-lost'), `${events}`);
   });
 
   test('nothing keeps the process alive after it', async () => {

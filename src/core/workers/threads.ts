@@ -31,6 +31,8 @@ const load = createRequire(import.meta.url);
 export class WorkerThreads {
   readonly #piscina: Piscina;
   readonly #options: PoolOptions;
+  /** From now on no thread is lost: all are ended. */
+  #isDestroyed = false;
 
   constructor(options: PoolOptions, onError: (error: Error) => void) {
     this.#options = options;
@@ -131,7 +133,8 @@ export class WorkerThreads {
       // The thread may have been stopped after it had published a result, and before it told of it.
       drain();
       // A thread may be killed when it has failed, and has not gone.
-      worker.onEnd(abort.signal.aborted ? { ...exit, end: 'killed' } : exit);
+      const isKilled = abort.signal.aborted || this.#isDestroyed;
+      worker.onEnd(isKilled ? { ...exit, end: 'killed' } : exit);
       void closed.then(() => worker.onGone());
     });
     return {
@@ -158,6 +161,7 @@ export class WorkerThreads {
   /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
     this.letGo();
+    this.#isDestroyed = true;
     await isDoneWithin(this.#piscina.destroy(), zombieAfterMs);
   }
 

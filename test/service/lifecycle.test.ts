@@ -176,7 +176,7 @@ describe('close', () => {
     assert.equal(await running.ask({ method: 'one', id: 'a' }), ok('a', 1));
     await running.dispatcher.close(0);
     const events = running.lines.map(({ fields }) => fields.event);
-    assert.ok(!events.includes('worker-lost'), `${events}`);
+    assert.ok(!events.includes('worker-lost'), events.join());
   });
 
   test('nothing keeps the process alive after it', async () => {

@@ -7,14 +7,14 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../core/config/config.ts';
-import { createLog, type Log, type OwnLog } from '../core/observe/log.ts';
+import { createLog, type Log } from '../core/observe/log.ts';
 import type { AdminSocket } from '../server/process/admin-socket.ts';
-import { Supervisor, type SupervisorOptions } from '../server/process/supervisor.ts';
+import { Supervisor } from '../server/process/supervisor.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 import { tellReady } from './output.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
-/** Serves `modules` until a signal ends it. */
+/** Serves `modules` until a signal ends it: in processes that a supervisor restarts, or in this one. */
 export async function serve(modules: string[], flags: FlagValues, version: string): Promise<void> {
   const config = resolveConfig(optionsFromFlags(flags), process.env);
   if (config.natsRole === 'gateway' && config.nats.length === 0) {
@@ -30,39 +30,33 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
     );
   }
   const service = { modules, config, version, log };
+  let serving: Pick<Supervisor, 'start' | 'stop' | 'kill' | 'reload' | 'order'>;
   if (config.supervisor) {
-    await supervise(service);
+    const supervisor = new Supervisor(service);
+    serving = supervisor;
+    process.on('SIGUSR2', () => void supervisor.replace());
+    surviveOwnFaults(supervisor.log);
   } else {
     // Loaded on demand: a supervisor has no server in its memory.
-    const { serveHere } = await import('./server.ts');
-    await serveHere(service);
+    const { serverHere } = await import('./server.ts');
+    serving = serverHere(service);
   }
-}
-
-type Service = Omit<SupervisorOptions, 'log'> & { readonly log: OwnLog };
-
-/** Serves in processes of their own, as many as the configuration says, and restarts them. */
-async function supervise(service: Service): Promise<void> {
-  const supervisor = new Supervisor(service);
-  const { config, log } = service;
   let admin: AdminSocket | undefined;
   if (config.adminSocket !== '') {
     const { AdminSocket } = await import('../server/process/admin-socket.ts');
     admin = await AdminSocket.listen(config.adminSocket, log, (order, left) =>
-      supervisor.order(order, left),
+      serving.order(order, left),
     );
   }
   const stop = async (signal: NodeJS.Signals): Promise<number> => {
-    const isWell = await supervisor.stop(signal);
+    const isWell = await serving.stop(signal);
     await admin?.close();
     return isWell ? 0 : 1;
   };
-  const stopping = stopOnSignals({ stop, kill: () => supervisor.kill() }, log);
-  reloadOnHangUp(() => void supervisor.reload());
-  process.on('SIGUSR2', () => void supervisor.replace());
-  surviveOwnFaults(supervisor.log);
+  const stopping = stopOnSignals({ stop, kill: () => serving.kill() }, log);
+  reloadOnHangUp(() => void serving.reload());
   try {
-    const report = await supervisor.start();
+    const report = await serving.start();
     if (report !== undefined) tellReady(report, log);
   } catch (error) {
     // A signal during the start makes the start fail. The failure is not reported then.

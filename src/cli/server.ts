@@ -18,11 +18,11 @@ import { openFilesAdvice } from '../server/app/open-files.ts';
 import { freePorts } from '../server/http/edge/http-server.ts';
 import { takesUws } from '../server/http/listen.ts';
 import { loadUws } from '../server/http/uws/load.ts';
-import type { AdminSocket } from '../server/process/admin-socket.ts';
 import type { ReadyReport, ReloadOutcome, StartOrder } from '../server/process/channel.ts';
 import type { SupervisorLink } from '../server/process/child.ts';
 import { Guard } from '../server/process/guard.ts';
 import {
+  type Answer,
   carryOut,
   type Operated,
   type Order,
@@ -32,8 +32,6 @@ import {
 import type { SupervisorOptions } from '../server/process/supervisor.ts';
 import { bannerOf } from './banner.ts';
 import { fail, failureOf } from './exit.ts';
-import { tellReady } from './output.ts';
-import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
 /**
@@ -42,51 +40,48 @@ import { surviveFaults } from './survive-faults.ts';
  */
 const figuresMs = 1000;
 
-/** Serves in this process, which nobody restarts. */
-export async function serveHere({
+/** A service in this process, which nobody restarts. */
+export function serverHere({
   log,
   ...service
-}: Omit<SupervisorOptions, 'log'> & { readonly log: OwnLog }): Promise<void> {
+}: Omit<SupervisorOptions, 'log'> & { readonly log: OwnLog }) {
   const { config } = service;
-  // As a supervisor does with its processes. The workers have a time limit of their own; what this thread loads has none.
-  const limitMs = 2 * config.startTimeoutMs;
-  const limit = startTimer(limitMs, () => {
-    const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
-    fail(new StartupError(why));
-  });
   const guard = new Guard({ ...config, supervised: undefined, base: {} });
   const server = new Server({ ...service, number: 1, of: 1, isFirst: true }, log, guard);
-  let admin: AdminSocket | undefined;
-  const stop = async (): Promise<number> => {
-    clearTimeout(limit);
-    await server.close();
-    await admin?.close();
-    return 0;
-  };
-  stopOnSignals({ stop, kill: () => {} }, log);
-  const report = await server.start();
-  if (report === undefined) return;
-  clearTimeout(limit);
-  // Operators reach a process without a supervisor by a socket of its own.
-  if (config.adminSocket !== '') {
-    const { AdminSocket } = await import('../server/process/admin-socket.ts');
-    admin = await AdminSocket.listen(config.adminSocket, log, async function* (order, left) {
+  let limit: NodeJS.Timeout | undefined;
+  return {
+    async start(): Promise<ReadyReport | undefined> {
+      // As a supervisor does with its processes. The workers have a time limit of their own; what this thread loads has none.
+      const limitMs = 2 * config.startTimeoutMs;
+      limit = startTimer(limitMs, () => {
+        const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
+        fail(new StartupError(why));
+      });
+      const report = await server.start();
+      clearTimeout(limit);
+      return report;
+    },
+    async stop(): Promise<boolean> {
+      clearTimeout(limit);
+      await server.close();
+      return true;
+    },
+    kill(): void {},
+    async reload(): Promise<void> {
+      const outcome = await server.reload();
+      if ('error' in outcome)
+        log.error(
+          { event: 'reload-failed' },
+          `not reloaded, the modules serve as they were: ${outcome.error}`,
+        );
+      else if (!outcome.changed)
+        log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+    },
+    async *order(order: Order, left: AbortSignal): AsyncGenerator<Answer> {
       const about = { process: 1, pid: process.pid };
       yield refusalOf(order, 1) ?? { ...about, ...(await server.order(order, left)) };
-    });
-  }
-  const reload = async (): Promise<void> => {
-    const outcome = await server.reload();
-    if ('error' in outcome)
-      log.error(
-        { event: 'reload-failed' },
-        `not reloaded, the modules serve as they were: ${outcome.error}`,
-      );
-    else if (!outcome.changed)
-      log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+    },
   };
-  reloadOnHangUp(() => void reload());
-  tellReady(report, log);
 }
 
 /**

@@ -384,9 +384,6 @@ export class Exchange implements ReplySink<BodyAnswer> {
   }
 }
 
-/** A request whose body is still arriving. `onLate` is called once, when the body is late. */
-type ArrivingBody = Pick<Exchange, 'dueAt' | 'onLate'>;
-
 /** How often deadlines are looked at, milliseconds: a late body may be noticed this much later. */
 const lookMs = 500;
 
@@ -397,42 +394,32 @@ const lookMs = 500;
  * assignment and a comparison. Only a body that is still arriving when the next one begins is put into a set.
  */
 export class BodyDeadlines {
-  readonly #now: () => number;
-  #newest: ArrivingBody | undefined;
-  readonly #others = new Set<ArrivingBody>();
+  #newest: Exchange | undefined;
+  readonly #others = new Set<Exchange>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(now: () => number = clockMs) {
-    this.#now = now;
-  }
-
-  /** How many bodies are still arriving. */
-  get size(): number {
-    return this.#others.size + (this.#newest === undefined ? 0 : 1);
-  }
-
-  add(body: ArrivingBody): void {
+  add(body: Exchange): void {
     if (this.#newest !== undefined) this.#others.add(this.#newest);
     this.#newest = body;
     // `unref`: this timer alone must not keep the process alive.
-    this.#timer ??= setInterval(() => this.look(), lookMs).unref();
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
   }
 
   /** The body has arrived, or its client has gone. Idempotent. */
-  delete(body: ArrivingBody): void {
+  delete(body: Exchange): void {
     if (this.#newest === body) this.#newest = undefined;
     else if (this.#others.size > 0) this.#others.delete(body);
   }
 
   /** Calls `onLate` of each body whose time is over. */
-  look(): void {
-    const now = this.#now();
+  #look(): void {
+    const now = clockMs();
     for (const body of [...this.#others, this.#newest]) {
       if (body === undefined || body.dueAt > now) continue;
       this.delete(body);
       body.onLate();
     }
-    if (this.size > 0) return;
+    if (this.#newest !== undefined || this.#others.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }

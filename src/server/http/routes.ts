@@ -24,15 +24,7 @@ import { createPeers } from './edge/peer.ts';
 import type { ReplyTurns } from './edge/reply-turns.ts';
 import { Checks, isForeign } from './edge/request-checks.ts';
 import { RequestHead } from './edge/request-head.ts';
-import {
-  type Action,
-  actionOf,
-  isCalls,
-  type Reads,
-  type RequestLine,
-  type Route,
-  type Serves,
-} from './edge/route.ts';
+import type { Action, Calls, Reads, RequestLine, Route, Serves } from './edge/route.ts';
 import { HttpSpan } from './edge/span.ts';
 import {
   BodyDeadlines,
@@ -301,6 +293,30 @@ export class Routes {
     const request = Object.freeze({ headers, remoteAddress, method, path });
     return authenticate(request, facts.showsFaults);
   }
+}
+
+function isCalls(action: Action | undefined): action is Calls {
+  return action !== undefined && 'call' in action;
+}
+
+/** @param method in capitals */
+function actionOf(route: Route, method: string): Action {
+  switch (method) {
+    case 'POST':
+      return route.POST ?? route.others;
+    case 'GET':
+    case 'HEAD':
+      return route.GET ?? route.others;
+    case 'OPTIONS':
+      return route.OPTIONS ?? route.others;
+    default:
+      return route.others;
+  }
+}
+
+/** Whether a request calls procedures by its body. */
+export function readsBody({ route, method }: RequestLine): boolean {
+  return method === 'POST' && isCalls(route.POST);
 }
 
 /** The server itself (RFC 9112, 3.2.4). */

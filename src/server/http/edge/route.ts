@@ -70,27 +70,3 @@ export interface ReadFacts {
   /** Cancelled when the client goes. */
   readonly scope: RequestScope;
 }
-
-export function isCalls(action: Action | undefined): action is Calls {
-  return action !== undefined && 'call' in action;
-}
-
-/** @param method in capitals */
-export function actionOf(route: Route, method: string): Action {
-  switch (method) {
-    case 'POST':
-      return route.POST ?? route.others;
-    case 'GET':
-    case 'HEAD':
-      return route.GET ?? route.others;
-    case 'OPTIONS':
-      return route.OPTIONS ?? route.others;
-    default:
-      return route.others;
-  }
-}
-
-/** Whether a request calls procedures by its body. */
-export function readsBody({ route, method }: RequestLine): boolean {
-  return method === 'POST' && isCalls(route.POST);
-}

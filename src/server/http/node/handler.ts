@@ -9,11 +9,11 @@ import type { Answer, ReplyLines } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
-import { type RequestLine, readsBody } from '../edge/route.ts';
+import type { RequestLine } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import type { Exchange, ExchangeContext, Responder } from '../exchange.ts';
 import { Outflow } from '../outflow.ts';
-import { Routes } from '../routes.ts';
+import { Routes, readsBody } from '../routes.ts';
 import {
   type HookedReply,
   type Mount,

@@ -98,13 +98,12 @@ export class NodeUpgrades {
   /**
    * Takes nobody new, answers what was accepted, and ends each socket. Resolves when all have ended.
    *
-   * @param quietMs see {@link InFlight.drain}
+   * @param quietMs see {@link Upgrades.drain}
    */
   async close(quietMs = 0): Promise<void> {
-    const { sockets, inFlight, options } = this.#routes.upgrades.context;
-    const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
-    sockets.drain();
-    await answered;
+    const { upgrades } = this.#routes;
+    const { sockets } = upgrades.context;
+    await upgrades.drain(quietMs);
     await sockets.ended(farewellMs);
     sockets.cut();
   }

@@ -5,8 +5,7 @@ import type { Service } from '../../../core/dispatch/service.ts';
 import { transferTimeoutMs } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { SocketTrace } from '../edge/span.ts';
-import type { InFlight } from '../exchange.ts';
-import type { OutflowLimits } from '../outflow.ts';
+import type { ExchangeContext } from '../exchange.ts';
 
 /** One WebSocket, as the server underneath speaks it. Shared logic sees no more of it than this. */
 export interface SocketWire {
@@ -37,20 +36,15 @@ export interface SocketWire {
 export const serviceRestart = 1012;
 
 /** What is known of a client since its upgrade. It holds for each message. */
-export interface SocketFacts extends ScopeFacts, SocketTrace {
-  readonly remoteAddress: string | undefined;
-  readonly traceparent: string | undefined;
-  readonly tracestate: string | undefined;
-  /** What `authenticate` said of the client, as JSON text; undefined: nothing. */
-  readonly authText: string | undefined;
-}
+export type SocketFacts = ScopeFacts &
+  SocketTrace & {
+    /** What `authenticate` said of the client, as JSON text; undefined: nothing. */
+    readonly authText: string | undefined;
+  };
 
 /** What all connections of one server share. */
-export interface SocketContext {
-  readonly service: Service;
-  readonly options: HttpOptions;
-  readonly inFlight: InFlight;
-  readonly outflow: OutflowLimits;
+export interface SocketContext
+  extends Pick<ExchangeContext, 'service' | 'options' | 'inFlight' | 'outflow'> {
   readonly sockets: Sockets;
 }
 

@@ -24,12 +24,9 @@ export class Upgrades {
    * @param takesForeign whether `corsOrigin: '*'` lets pages of other origins in. Not if code of a framework says who
    *   calls: a session may hang on any header, so none can be withheld.
    */
-  constructor(
-    { service, options, inFlight, outflow, checks }: ExchangeContext,
-    takesForeign: boolean,
-  ) {
-    const sockets = new Sockets(service, options);
-    this.context = { service, options, inFlight, outflow, sockets };
+  constructor(context: ExchangeContext, takesForeign: boolean) {
+    const { service, options, checks } = context;
+    this.context = { ...context, sockets: new Sockets(service, options) };
     this.#checks = checks;
     this.#takesForeign = takesForeign;
     const { corsOrigin } = options;
@@ -38,6 +35,18 @@ export class Upgrades {
 
   get size(): number {
     return this.context.sockets.size;
+  }
+
+  /**
+   * Takes nobody new, and ends each socket whose messages are answered.
+   *
+   * @param quietMs see {@link InFlight.drain}
+   */
+  drain(quietMs: number): Promise<void> {
+    const { sockets, inFlight, options } = this.context;
+    const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
+    sockets.drain();
+    return answered;
   }
 
   /**

@@ -108,11 +108,8 @@ export class UwsServer extends ListeningServer {
   }
 
   protected override async drain(quietMs: number): Promise<void> {
-    const { inFlight, options } = this.#routes.context;
     if (quietMs === 0) this.#stopListening();
-    const answered = inFlight.drain(options.shutdownGraceMs, quietMs);
-    this.#routes.upgrades.context.sockets.drain();
-    await answered;
+    await this.#routes.upgrades.drain(quietMs);
     if (quietMs > 0) this.#stopListening();
     this.#shares.close();
     this.#app.close();
@@ -223,7 +220,7 @@ class UwsSocket implements SocketWire {
   readonly #facts: SocketFacts;
   readonly #onClosed: () => void;
   #ws: WebSocket<UserData> | undefined;
-  #connection: SocketConnection | undefined;
+  connection: SocketConnection | undefined;
 
   constructor(context: SocketContext, facts: SocketFacts, onClosed: () => void) {
     this.#context = context;
@@ -233,30 +230,12 @@ class UwsSocket implements SocketWire {
 
   onOpen(ws: WebSocket<UserData>): void {
     this.#ws = ws;
-    this.#connection = new SocketConnection(this.#context, this, this.#facts);
-  }
-
-  onMessage(message: ArrayBuffer): void {
-    this.#connection?.onMessage(new Uint8Array(message), true);
-  }
-
-  /** The answer to a client's ping is sent before this is called, and a client may read none of them. */
-  onPing(): void {
-    this.#connection?.onHeard();
-    this.#connection?.onDrain();
-  }
-
-  onPong(): void {
-    this.#connection?.onHeard();
-  }
-
-  onDrain(): void {
-    this.#connection?.onDrain();
+    this.connection = new SocketConnection(this.#context, this, this.#facts);
   }
 
   onClose(): void {
     this.#ws = undefined;
-    this.#connection?.onGone();
+    this.connection?.onGone();
     this.#onClosed();
   }
 
@@ -301,6 +280,7 @@ function takeSockets(
   upgrade: NonNullable<Behavior['upgrade']>,
 ): void {
   const idleTimeout = Math.max(Math.ceil(socketIdleMs / 1000), minIdleSeconds);
+  const connectionOf = (ws: WebSocket<UserData>) => ws.getUserData().socket.connection;
   app.ws<UserData>(path, {
     maxPayloadLength: maxBodyBytes,
     idleTimeout,
@@ -310,10 +290,14 @@ function takeSockets(
     compression: 0,
     upgrade,
     open: (ws) => ws.getUserData().socket.onOpen(ws),
-    message: (ws, message) => ws.getUserData().socket.onMessage(message),
-    ping: (ws) => ws.getUserData().socket.onPing(),
-    pong: (ws) => ws.getUserData().socket.onPong(),
-    drain: (ws) => ws.getUserData().socket.onDrain(),
+    message: (ws, message) => connectionOf(ws)?.onMessage(new Uint8Array(message), true),
+    ping(ws) {
+      connectionOf(ws)?.onHeard();
+      // The answer is sent before this is called, and a client may read none of them.
+      connectionOf(ws)?.onDrain();
+    },
+    pong: (ws) => connectionOf(ws)?.onHeard(),
+    drain: (ws) => connectionOf(ws)?.onDrain(),
     close: (ws) => ws.getUserData().socket.onClose(),
   });
 }

@@ -137,6 +137,8 @@ export async function serveAsOrdered(order: StartOrder, link: SupervisorLink): P
         return server.order(message.order, left);
       case 'collect':
         return server.collect();
+      case 'start':
+        return undefined;
     }
   };
   void link.tell({ type: 'ready', report });

@@ -95,17 +95,20 @@ export class Channel<Sent, Received> {
   readonly #port: Port;
   /** undefined: the process could not be started. */
   readonly #post: Port['send'];
-  readonly #options: ChannelOptions<Received>;
+  /** See {@link ChannelOptions}. */
+  onMessage: ChannelOptions<Received>['onMessage'];
+  readonly #onStrange: ChannelOptions<Received>['onStrange'];
   #key: string | undefined;
   readonly #asked = new Map<number, (answer: unknown) => void>();
   readonly #answering = new Map<number, AbortController>();
   #lastId = 0;
 
-  constructor(port: Port, options: ChannelOptions<Received>) {
+  constructor(port: Port, { key, onMessage, onStrange }: ChannelOptions<Received>) {
     this.#port = port;
     this.#post = port.send?.bind(port);
-    this.#key = options.key;
-    this.#options = options;
+    this.#key = key;
+    this.onMessage = onMessage;
+    this.#onStrange = onStrange;
     port.on('message', (letter: unknown) => void this.#receive(letter as Letter<Received>));
     port.once('disconnect', () => this.end());
   }
@@ -151,7 +154,7 @@ export class Channel<Sent, Received> {
     const key = letter?.key;
     this.#key ??= key;
     if (letter === undefined || letter === null || key === undefined || key !== this.#key) {
-      this.#options.onStrange?.();
+      this.#onStrange?.();
       return;
     }
     const { id } = letter;
@@ -160,7 +163,7 @@ export class Channel<Sent, Received> {
     else {
       const left = new AbortController();
       if (id !== undefined) this.#answering.set(id, left);
-      const answer = await this.#options.onMessage(letter.message, left.signal);
+      const answer = await this.onMessage(letter.message, left.signal);
       if (id === undefined) return;
       this.#answering.delete(id);
       await this.#send({ key, id, answer });

@@ -1,9 +1,10 @@
 import type { RecentEvent } from '../../src/core/observe/recent-events.ts';
-import type {
-  CallTotals,
-  MemberFigures,
-  MetricsSnapshot,
-  WorkerFigures,
+import {
+  bucketBounds,
+  type CallTotals,
+  type MemberFigures,
+  type MetricsSnapshot,
+  type WorkerFigures,
 } from '../../src/core/observe/snapshot.ts';
 import type { ThrottledCaller } from '../../src/core/observe/throttled-callers.ts';
 
@@ -24,12 +25,6 @@ export type Snapshot = Omit<
   'workers' | 'events' | 'places' | 'callers' | 'members'
 >;
 
-/** Upper bounds of the buckets of a histogram, seconds: those of src/core/observe/snapshot.ts. */
-const bounds = [
-  0.000_01, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
-  0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-];
-
 export type Buckets = readonly number[];
 
 /** The time in milliseconds below which a share of the calls lies, within its bucket by proportion; NaN: no calls. */
@@ -42,11 +37,11 @@ export function quantile(buckets: Buckets, share: number): number {
       below += count;
       continue;
     }
-    const from = bounds[at - 1] ?? 0;
-    const to = bounds[at] ?? bounds.at(-1) ?? 0;
+    const from = bucketBounds[at - 1] ?? 0;
+    const to = bucketBounds[at] ?? bucketBounds.at(-1) ?? 0;
     return (from + ((all * share - below) / count) * (to - from)) * 1000;
   }
-  return (bounds.at(-1) ?? 0) * 1000;
+  return (bucketBounds.at(-1) ?? 0) * 1000;
 }
 
 /** The calls of one procedure over all processes and places, since the start. */

@@ -217,17 +217,36 @@ interface PageRequest extends Omit<ReadFacts, 'scope'> {
   readonly name: string;
 }
 
+/**
+ * What a map has of a name, or what is made of it now. What fails is made again at the next request: too many files may be
+ * open now.
+ */
+function once<Made>(
+  known: Map<string, Promise<Made>>,
+  name: string,
+  make: () => Promise<Made>,
+): Promise<Made> {
+  let made = known.get(name);
+  if (made === undefined) {
+    made = make();
+    known.set(name, made);
+    made.catch(() => known.delete(name));
+  }
+  return made;
+}
+
 /** The page and its files as answers. */
 class Pages {
-  #assets: Assets | undefined;
+  /** The type of each file, by its name; undefined: nobody has asked, or the page is not built. */
+  #types: Readonly<Record<string, string>> | undefined;
+  readonly #assets = new Map<string, Promise<Asset>>();
   readonly #indexes = new Map<string, Promise<{ readonly bytes: Buffer; readonly etag: string }>>();
 
   async answer(request: PageRequest, facts: PageFacts): Promise<Answer> {
-    this.#assets ??= await openAssets();
-    const assets = this.#assets;
-    if (assets === undefined) return rejection(503, notBuilt);
-    if (request.name === '') return this.#index(assets, request, facts);
-    const asset = request.name === index ? undefined : await assets.get(request.name);
+    this.#types ??= await readTypes();
+    if (this.#types === undefined) return rejection(503, notBuilt);
+    if (request.name === '') return this.#index(request, facts);
+    const asset = request.name === index ? undefined : await this.#asset(request.name);
     if (asset === undefined) return rejection(404, 'the console has no such file');
     const isPacked = takesBrotli(request.acceptEncoding);
     return {
@@ -248,29 +267,28 @@ class Pages {
     };
   }
 
-  async #index(assets: Assets, { ifNoneMatch }: PageRequest, facts: PageFacts): Promise<Answer> {
+  async #index({ ifNoneMatch }: PageRequest, facts: PageFacts): Promise<Answer> {
     const text = JSON.stringify(facts);
-    let made = this.#indexes.get(text);
-    if (made === undefined) {
-      made = createIndex(assets, text);
-      this.#indexes.set(text, made);
-      made.catch(() => this.#indexes.delete(text));
-    }
-    const { bytes, etag } = await made;
+    const { bytes, etag } = await once(this.#indexes, text, () => this.#indexOf(text));
     const headers = ['etag', etag, 'cache-control', 'no-cache', 'vary', 'accept-encoding'];
     if (matchesEtag(ifNoneMatch, etag)) return bodyless(304, [...headers, ...common]);
     const type = ['content-type', 'text/html; charset=utf-8'];
     return { status: 200, headers: [...type, ...headers, ...common], body: bytes, close: false };
   }
-}
 
-async function createIndex(assets: Assets, facts: string) {
-  const asset = await assets.get(index);
-  const template = Buffer.from((await asset?.unpacked()) ?? []).toString();
-  const text = template.replace(placeholder, () => escapeAttribute(facts));
-  const bytes = Buffer.from(text);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-  return { bytes, etag };
+  async #indexOf(facts: string) {
+    const asset = await this.#asset(index);
+    const template = Buffer.from((await asset?.unpacked()) ?? []).toString();
+    const bytes = Buffer.from(template.replace(placeholder, () => escapeAttribute(facts)));
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+    return { bytes, etag };
+  }
+
+  /** Reads a file when it is first asked for. @returns undefined for a name that is no file of the page */
+  async #asset(name: string): Promise<Asset | undefined> {
+    const type = this.#types?.[name];
+    return type === undefined ? undefined : once(this.#assets, name, () => read(name, type));
+  }
 }
 
 function escapeAttribute(text: string): string {
@@ -307,35 +325,11 @@ export function isBuilt(): boolean {
   return existsSync(manifestFile);
 }
 
-/** The files of the page, each read when it is first asked for. */
-class Assets {
-  readonly #types: Readonly<Record<string, string>>;
-  readonly #read = new Map<string, Promise<Asset>>();
-
-  /** @param types the type of each file, by its name */
-  constructor(types: Readonly<Record<string, string>>) {
-    this.#types = Object.assign(Object.create(null), types);
-  }
-
-  /** @returns undefined for a name that is no file of the page */
-  get(name: string): Promise<Asset> | undefined {
-    const type = this.#types[name];
-    if (type === undefined) return undefined;
-    let asset = this.#read.get(name);
-    if (asset === undefined) {
-      asset = read(name, type);
-      this.#read.set(name, asset);
-      // Too many files may be open now: the next request reads it again.
-      asset.catch(() => this.#read.delete(name));
-    }
-    return asset;
-  }
-}
-
 /** @returns undefined if the page is not built */
-async function openAssets(): Promise<Assets | undefined> {
+async function readTypes(): Promise<Readonly<Record<string, string>> | undefined> {
   try {
-    return new Assets(JSON.parse(await readFile(manifestFile, 'utf8')) as Record<string, string>);
+    const types: unknown = JSON.parse(await readFile(manifestFile, 'utf8'));
+    return Object.assign(Object.create(null), types) as Record<string, string>;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

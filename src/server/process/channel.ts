@@ -81,9 +81,9 @@ export interface ChannelOptions<Message> {
   /** undefined: that of the first message, which is the supervisor's. */
   readonly key?: string;
   /** Acts on a message. What it returns answers a question. @param left aborts when nobody waits for the answer */
-  onMessage(message: Message, left: AbortSignal): unknown;
+  readonly onMessage: (message: Message, left: AbortSignal) => unknown;
   /** What came is not from the other side. */
-  onStrange?(): void;
+  readonly onStrange?: () => void;
 }
 
 /**

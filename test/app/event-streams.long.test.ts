@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import {
@@ -8,13 +7,10 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { type AppOptions, Router, type RpcApp } from '../../src/index.ts';
-import { inReverse, type Lifetime, startApp, suiteLifetime } from '../harness.ts';
+import { type AppOptions, Router } from '../../src/index.ts';
+import { inReverse, type Lifetime, startApp } from '../harness.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';
-import { ModuleFolder } from '../modules/module-folder.ts';
-import { servers } from '../servers.ts';
-import { fixture } from '../service/running.ts';
 import { until } from '../turns.ts';
 
 /** An app whose procedures stream from a worker, until a test or a suite ends. */
@@ -27,69 +23,6 @@ async function start(t: Lifetime, options: AppOptions) {
     return made;
   };
   return { app, lines, client };
-}
-
-const modules = [fixture('streaming.ts')];
-
-for (const transport of servers) {
-  describe(`event streams of workers on ${transport}`, () => {
-    const lifetime = suiteLifetime();
-    let app: RpcApp;
-    let client: () => EventClient;
-    before(async () => {
-      ({ app, client } = await start(lifetime, { modules, transport }));
-    });
-
-    test('end at a reload, and go on with the new code when asked again', async (t) => {
-      const folder = new ModuleFolder(t);
-      const edit = (version: number): string =>
-        folder.write(
-          'served.mjs',
-          `import { Router } from 'tandem-rpc';
-const router = new Router();
-router.rpc({ name: 'ticks', placement: 'worker' }, async function* () {
-  for (;;) {
-    yield ${version};
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-});
-export default router;
-`,
-        );
-      edit(1);
-      const served = [join(folder.path, 'served.mjs')];
-      const edited = await start(t, { modules: served, transport });
-      const one = edited.client();
-      one.send(rpc('ticks'));
-      assert.equal((await one.event()).params?.result, 1);
-      edit(2);
-      assert.equal(await edited.app.reload(), true);
-      // Connects only now: a connection that asks for nothing is closed after a while.
-      const other = edited.client();
-      other.send(rpc('ticks'));
-      assert.equal((await other.event()).params?.result, 2);
-      const end = (await one.events()).at(-1);
-      assert.equal(end?.error?.code, -32003);
-      assert.match(JSON.stringify(end.error.data), /"reason":"reload"/);
-    });
-
-    test('end when the app closes, each with its last event, and then their connections', async () => {
-      const bodies = [rpc('until'), rpc('ticks', { n: 1e6 }), rpc('count', { n: 1e9 })];
-      const clients = bodies.map((body) => {
-        const one = client();
-        one.send(body);
-        return one;
-      });
-      await Promise.all(clients.map((one) => one.event()));
-      await app.close();
-      for (const one of clients) {
-        const end = (await one.events()).at(-1);
-        assert.equal(end?.error?.code, -32003);
-        assert.match(JSON.stringify(end.error.data), /"reason":"shutdown"/);
-        await one.untilClosed();
-      }
-    });
-  });
 }
 
 describe('what a service tells of event streams', () => {

@@ -61,16 +61,6 @@ describe('fetchHandler', () => {
     assert.equal(status, 413);
   });
 
-  it('answers 204 to a notification, 405 to another method, and says what the body lacks', async () => {
-    const signedIn = { ...jsonType, 'x-user': 'ann' };
-    const sent = (body: string) =>
-      handler(new Request(url, { method: 'POST', headers: signedIn, body }));
-    assert.equal((await sent('{"jsonrpc":"2.0","method":"who.worker"}')).status, 204);
-    assert.equal((await handler(new Request(url, { method: 'PUT', body: '1' }))).status, 405);
-    const empty = await handler(new Request(url, { method: 'POST', headers: signedIn }));
-    assert.equal((await replyOf(empty)).error?.code, -32700);
-  });
-
   it('says that the body was read before', async () => {
     const request = call('who.worker', { 'x-user': 'ann' });
     await request.text();

@@ -56,17 +56,6 @@ const mistakes: Mistake[] = [
     says: [/--port <number>.*missing/],
   },
   {
-    what: 'a bad value in a flag',
-    args: ['serve', good, '--port', '80000'],
-    says: [/^tandem: --port: expected a whole number, 0 to 65535, got "80000"$/m],
-  },
-  {
-    what: 'a bad value in a variable',
-    args: ['serve', good],
-    env: { TANDEM_MAX_BODY: 'huge' },
-    says: [/^tandem: TANDEM_MAX_BODY: expected bytes, .*got "huge"$/m],
-  },
-  {
     what: 'a bad value with a line break and terminal controls',
     args: ['serve', good, '--host', 'a\nb\u001b[2J'],
     says: [/--host: expected/],
@@ -75,16 +64,6 @@ const mistakes: Mistake[] = [
     what: 'a flag whose variable is empty',
     args: ['serve', good, '--hooks', ''],
     says: [/^tandem: --hooks: expected the path of a file, or none, got ""$/m],
-  },
-  {
-    what: 'options that contradict each other',
-    args: ['serve', good, '--max-body', '2mb', '--max-body-memory', '1mb'],
-    says: [/maxBodyMemory \(1048576\)/],
-  },
-  {
-    what: 'a group of workers with a member that there is not',
-    args: ['serve', good, '--group', 'gpu:threads=2'],
-    says: [/--group: expected the members of the group gpu to be workers, .*got "threads"/],
   },
   {
     what: 'a group of workers that is not configured',
@@ -109,12 +88,6 @@ const mistakes: Mistake[] = [
     atStart: 'here',
     args: ['serve', fixture('broken/cli-syntax.mjs'), '--port', '0'],
     says: [/cli-syntax\.mjs:3\b/, /[Ss]yntax ?error/],
-  },
-  {
-    what: 'a syntax error in a TypeScript module',
-    atStart: 'here',
-    args: ['serve', fixture('broken/cli-syntax.ts'), '--port', '0'],
-    says: [/cli-syntax\.ts:3\b/, /[Ss]yntax ?error/],
   },
   {
     what: 'a module that throws at its top level',

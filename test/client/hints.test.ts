@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { createClient, type Fetch, type Hints, RpcError } from '../../src/client/index.ts';
+import { createClient, type Fetch, type Hints } from '../../src/client/index.ts';
 import { createCaller, getRegistrySchema, handleRequest, Router, Type } from '../../src/index.ts';
 import { generate, runsCommands } from '../codegen/command.ts';
 
@@ -137,25 +137,6 @@ describe('hints', () => {
     await assert.rejects(client.call('m', {}, { idempotent: false }));
     await assert.rejects(client.call('toString'));
     assert.equal(bodies.length, 2, 'what the call says comes first, and no name is inherited');
-  });
-
-  it('are not needed where the server says that a lost call may be sent again', async () => {
-    for (const [data, attempts] of [
-      [{ reason: 'memory', retry: true }, 2],
-      [{ reason: 'memory' }, 1],
-      [null, 1],
-    ] as const) {
-      const { fetch, bodies } = server(({ id }, attempt) =>
-        attempt === 1
-          ? { jsonrpc: '2.0', id, error: { code: -32002, message: 'Worker lost', data } }
-          : { jsonrpc: '2.0', id, result: 1 },
-      );
-      const call = createClient({ url: 'http://x', fetch }).call('m');
-      if (attempts === 2) assert.equal(await call, 1);
-      else
-        await assert.rejects(call, (error) => error instanceof RpcError && error.code === -32002);
-      assert.equal(bodies.length, attempts);
-    }
   });
 });
 

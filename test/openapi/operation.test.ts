@@ -13,8 +13,6 @@ import { type Operation, Operations } from '../../src/extras/openapi/operation.t
 import type { ParamKinds } from '../../src/extras/openapi/query.ts';
 import { procedure, Router, Type } from '../../src/index.ts';
 
-const readOnly = { readOnly: true };
-
 /** As it is in its own process, and as a gateway has it: both must know the same. */
 function operation(options: ProcedureOptions, handler: () => unknown = () => 1): Operation {
   const own = procedure({ ...options, name: 'p' } as { name: string }, handler);
@@ -68,14 +66,6 @@ describe('the procedures that have URLs', () => {
     assert.deepEqual([...operations.procedures.keys()], ['math.add']);
     assert.deepEqual(operations.unmatched, ['nothing*']);
     assert.deepEqual(operations.withoutUrl, []);
-  });
-});
-
-describe('the methods of a procedure', () => {
-  test('are POST, and GET and HEAD where it changes nothing', () => {
-    assert.equal(operation({}).allow, 'POST, OPTIONS');
-    assert.equal(operation({ effects: { idempotent: true } }).allow, 'POST, OPTIONS');
-    assert.equal(operation({ effects: readOnly }).allow, 'GET, HEAD, POST, OPTIONS');
   });
 });
 
@@ -160,60 +150,5 @@ describe('the kinds of a param', () => {
       const { others } = operation(open);
       assert.equal(others && text(others), any);
     }
-  });
-});
-
-describe('how the document shows the params', () => {
-  const x = Type.Integer();
-  const bytes = Type.Base64({ mediaType: 'image/*' });
-  const form = (properties: Record<string, TSchema> | undefined, effects = readOnly) =>
-    operation({
-      effects,
-      ...(properties && { params: Type.Object(properties) }),
-    } as ProcedureOptions).form;
-
-  test('in a query where it only reads and all of them are flat, else in a body', () => {
-    assert.equal(form({ x }), 'query');
-    assert.equal(form({}), 'query');
-    assert.equal(form({ x }, { readOnly: false }), 'json');
-    assert.equal(form({ x, near: Type.Object({}) }), 'json');
-    assert.equal(form(undefined), 'json');
-  });
-
-  test('as bytes where one of them is, and the others are flat', () => {
-    assert.equal(form({ x, data: bytes }), 'bytes');
-    assert.equal(form({ data: bytes }, { readOnly: false }), 'bytes');
-    assert.equal(form({ x: Type.Object({}), data: bytes }), 'json');
-    assert.equal(form({ one: bytes, data: bytes }), 'json');
-    const { bytesParam } = operation({ params: Type.Object({ x, data: bytes }) });
-    assert.deepEqual(bytesParam, { name: 'data', mediaType: 'image/*' });
-    const { bytesParam: none } = operation({ params: Type.Object({ one: bytes, data: bytes }) });
-    assert.equal(none, undefined);
-  });
-});
-
-describe('what a procedure returns', () => {
-  test('is nothing, JSON or bytes', () => {
-    const result = (returns?: TSchema) =>
-      operation({ ...(returns && { returns }) }, () => null).result;
-    assert.deepEqual(result(), { kind: 'json' });
-    assert.deepEqual(result(Type.Void()), { kind: 'nothing' });
-    assert.deepEqual(result(Type.Null()), { kind: 'nothing' });
-    assert.deepEqual(result(Type.Union([Type.Null(), Type.String()])), { kind: 'json' });
-    assert.deepEqual(result(Type.Base64()), { kind: 'bytes', mediaType: undefined });
-    const png = Type.Base64({ mediaType: 'image/png' });
-    assert.deepEqual(result(png), { kind: 'bytes', mediaType: 'image/png' });
-    assert.deepEqual(result(Type.Object({ png })), { kind: 'json' });
-  });
-
-  test('of a stream is what it returns at its end', () => {
-    const stream = (options: ProcedureOptions) =>
-      operation({ ...options, stream: true } as ProcedureOptions, () => []).stream;
-    assert.equal(operation({}).stream, undefined);
-    assert.deepEqual(stream({}), { collect: false, hasResult: false });
-    assert.deepEqual(stream({ returns: Type.Void() }), { collect: false, hasResult: false });
-    assert.deepEqual(stream({ returns: Type.String() }), { collect: false, hasResult: true });
-    const collected = operation({ stream: { collect: true } }, () => []).stream;
-    assert.deepEqual(collected, { collect: true, hasResult: false });
   });
 });

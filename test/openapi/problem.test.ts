@@ -136,23 +136,6 @@ describe('a problem document', () => {
     });
   });
 
-  test('names a declared error, and nothing else', () => {
-    assert.deepEqual(problemOf(4009, { by: 'ann', reason: 'not a detail of ours' }), {
-      type: 'about:blank',
-      title: 'Said "so"',
-      status: 422,
-      code: 4009,
-      name: 'Taken',
-      data: { by: 'ann', reason: 'not a detail of ours' },
-    });
-    assert.deepEqual(problemOf(77), {
-      type: 'about:blank',
-      title: 'Said "so"',
-      status: 422,
-      code: 77,
-    });
-  });
-
   test('repeats the data to the letter, however long', () => {
     const data = { text: 'x'.repeat(100_000), reason: 'y' };
     const text = `{"code":1,"message":"m","data":{"n":1.0,"e":"\\u00e9"}}`;

@@ -8,7 +8,7 @@ import {
   handleRequest,
   procedure,
   Router,
-  RpcError,
+  type RpcError,
 } from '../../src/index.ts';
 
 const declare = (errors: unknown) =>
@@ -21,40 +21,6 @@ async function errorOf(router: Router, method: string): Promise<unknown> {
 
 describe('declared errors', () => {
   const Id = Type.Object({ id: Type.String() });
-
-  it('are made in the handler and reach the caller whole', async () => {
-    const router = new Router();
-    router.rpc(
-      {
-        name: 'get',
-        errors: { NotFound: { code: 404, message: 'No such user', data: Id } },
-      },
-      (_params, { errors }) => {
-        throw errors.NotFound({ id: 'x' });
-      },
-    );
-    router.rpc(
-      { name: 'later', errors: { Closed: { code: 1, message: 'Closed' } } },
-      async (_params, { errors: { Closed } }) => {
-        await Promise.resolve();
-        throw Closed();
-      },
-    );
-    assert.deepEqual(await errorOf(router, 'get'), {
-      code: 404,
-      message: 'No such user',
-      data: { id: 'x' },
-    });
-    assert.deepEqual(await errorOf(router, 'later'), { code: 1, message: 'Closed' });
-  });
-
-  it('leave other errors as they are', async () => {
-    const router = new Router();
-    router.rpc({ name: 'p', errors: { Closed: { code: 1, message: 'Closed' } } }, () => {
-      throw new RpcError(2, 'other', [1]);
-    });
-    assert.deepEqual(await errorOf(router, 'p'), { code: 2, message: 'other', data: [1] });
-  });
 
   it('are none where none are declared', async () => {
     const router = new Router();

@@ -6,22 +6,6 @@ import { cancelled, isSettled, ok, Running } from './running.ts';
 describe('a signal', () => {
   const running = Running.suite();
 
-  test('that has aborted already: nothing runs', async () => {
-    const signal = AbortSignal.abort();
-    for (const place of ['in', 'out']) {
-      assert.equal(await running.call(`${place}.count`, 'a', { signal }), cancelled('a'));
-      const batch = ['b', 'c'].map((text) => ({
-        method: `${place}.count`,
-        params: [running.journal.file, text],
-        id: text,
-      }));
-      assert.equal(await running.ask(batch, { signal }), `[${cancelled('b')},${cancelled('c')}]`);
-      const notification = { method: `${place}.count`, params: [running.journal.file, 'd'] };
-      assert.equal(await running.ask(notification, { signal }), undefined);
-    }
-    assert.deepEqual(running.journal.lines(), []);
-  });
-
   test('drops what waits for a worker, and leaves the others their turn', async () => {
     const holding = running.call('hold', 'h');
     await running.begunOn('h');

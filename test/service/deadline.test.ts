@@ -33,22 +33,6 @@ describe('pooled', () => {
   // Without a spare, and so without an express worker: which thread runs a call is the same on a busy machine.
   const running = Running.suite();
 
-  test('a loop is answered, and its thread replaced', async () => {
-    const [before] = running.threads;
-    const reply = running.ask({
-      method: 'spin',
-      params: { file: running.journal.file, text: 'a', spin: true },
-      id: 'a',
-    });
-    assert.equal(await running.begunOn('a', 'spins'), before);
-    assert.equal(await reply, expired('a', shortly));
-    const after = resultOf(await running.ask({ method: 'out.thread', id: 1 }));
-    assert.notEqual(after, before);
-    assert.deepEqual(running.threads, [after]);
-    const { kills, deaths, zombies } = running.dispatcher.stats().pool!;
-    assert.deepEqual({ kills, deaths, zombies }, { kills: 1, deaths: 0, zombies: 0 });
-  });
-
   test('a loop behind an await is found, too', async () => {
     const reply = running.call('spinLater', 'a');
     const before = await running.begunOn('a', 'spins');
@@ -66,18 +50,6 @@ describe('pooled', () => {
     assert.equal(await running.call('out.hang', 'b'), expired('b', shortly));
     assert.equal(resultOf(await running.ask({ method: 'out.thread', id: 1 })), thread);
     assert.equal(running.dispatcher.stats().pool?.kills, kills);
-  });
-
-  test('the caller may lower the limit of a call that runs, and of one that waits for a worker', async () => {
-    const slow = running.call('hold', 'a');
-    await running.begunOn('a');
-    assert.equal(await running.call('hold', 'b', { timeoutMs: 60 }), expired('b', 60));
-    running.release();
-    assert.equal(await slow, ok('a', 'a'));
-    assert.equal(await running.call('out.untilAborted', 'c', { timeoutMs: 60 }), expired('c', 60));
-    assert.equal(await running.call('out.count', 'd'), ok('d', 'd'));
-    // What was given up while it waited never runs.
-    assert.ok(!running.journal.lines().some((line) => line.startsWith('b ')));
   });
 
   test('the calls behind it in a batch run all the same, each once', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { threadId } from 'node:worker_threads';
-import { ok, Running, resultOf } from './running.ts';
+import { ok, Running } from './running.ts';
 
 describe('while synchronous calls hold every worker', () => {
   const running = Running.suite({ workers: 2 });
@@ -63,22 +62,5 @@ describe('one worker', () => {
       const reply = await running.ask(batch);
       assert.equal(reply, `[${ok('last', running.threads[0])}]`);
     }
-  });
-});
-
-describe('two workers', () => {
-  const running = Running.suite({ workers: 2 });
-
-  test('pooled procedures run on the threads of the workers', async () => {
-    const seen = new Set<unknown>();
-    const ask = async (id: number): Promise<void> => {
-      seen.add(resultOf(await running.ask({ method: 'out.thread', id })));
-    };
-    // Again and again: a busy machine may hold up one of the threads for as long as the other one takes for all.
-    while (seen.size < 2) {
-      await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)));
-    }
-    assert.deepEqual(seen, new Set(running.threads));
-    assert.ok(!seen.has(threadId), 'no call ran on this thread');
   });
 });

@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { TSchema } from '@sinclair/typebox';
+import { Kind, type TSchema } from '@sinclair/typebox';
 import { createCaller, RegistrationError, Router, Type } from '../src/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -28,6 +28,10 @@ const leftOut: Readonly<Record<string, string>> = {
 class Inexpressible extends Error {}
 
 const types = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
+/** What TypeBox calls them: Null, Boolean, ... */
+const kinds: ReadonlyMap<unknown, string> = new Map(
+  [...types, 'integer'].map((type) => [type, `${type.charAt(0).toUpperCase()}${type.slice(1)}`]),
+);
 
 /** The keywords that are about values of one type. */
 const typeOfKeyword: ReadonlyMap<string, string> = new Map(
@@ -131,38 +135,18 @@ class Expression {
     return this.#built(type, own);
   }
 
-  /** One builder, to which every keyword is handed on; those of other types are harmless. */
+  /** Every keyword is handed on; those of other types are harmless. */
   #built(type: unknown, keywords: Json): TSchema {
-    const options = this.#options(keywords);
-    const { items, properties, ...others } = options;
-    switch (type) {
-      case 'null':
-        return Type.Null(options);
-      case 'boolean':
-        return Type.Boolean(options);
-      case 'integer':
-        return Type.Integer(options);
-      case 'number':
-        return Type.Number(options);
-      case 'string':
-        return Type.String(options);
-      case 'array':
-        return Type.Array((items as TSchema | undefined) ?? Type.Unknown(), others);
-      case 'object': {
-        const required = new Set((options.required ?? []) as string[]);
-        const members = Object.entries((properties ?? {}) as Record<string, TSchema>).map(
-          ([name, member]) => [name, required.has(name) ? member : Type.Optional(member)] as const,
-        );
-        const undeclared = [...required].filter(
-          (name) => !Object.hasOwn((properties ?? {}) as object, name),
-        );
-        const { required: _required, ...rest } = others;
-        const built = Type.Object(Object.fromEntries(members), rest);
-        return undeclared.length === 0 ? built : ({ ...built, required: [...required] } as TSchema);
-      }
-      default:
-        throw new Inexpressible(`type ${String(type)}`);
-    }
+    const kind = kinds.get(type);
+    if (kind === undefined) throw new Inexpressible(`type ${String(type)}`);
+    const { properties = {}, required = [], ...others } = this.#options(keywords);
+    if (kind === 'Array') return Type.Array((others.items as TSchema) ?? Type.Unknown(), others);
+    if (kind !== 'Object') return { [Kind]: kind, type, ...others } as unknown as TSchema;
+    const names = required as readonly string[];
+    const members = Object.entries(properties as Record<string, TSchema>).map(
+      ([name, member]) => [name, names.includes(name) ? member : Type.Optional(member)] as const,
+    );
+    return { ...Type.Object(Object.fromEntries(members), others), required: [...names] };
   }
 
   #options(keywords: Json): Record<string, unknown> {
@@ -176,9 +160,8 @@ class Expression {
           ),
         ];
       if (lists.includes(name)) return [name, (value as unknown[]).map(express)];
-      if (name === 'additionalProperties' && typeof value === 'boolean') return [name, value];
-      if (name === 'unevaluatedProperties' && typeof value === 'boolean') return [name, value];
-      return [name, singles.includes(name) ? express(value) : value];
+      const isFlag = typeof value === 'boolean' && /^(?:additional|unevaluated)Prop/.test(name);
+      return [name, singles.includes(name) && !isFlag ? express(value) : value];
     };
     const kept = Object.entries(keywords).filter(
       ([name]) => !silent.has(name) || name === 'default',

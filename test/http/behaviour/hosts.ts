@@ -46,19 +46,19 @@ const foreign = [
 ];
 
 export function hosts(start: Start): void {
-  for (const host of served) {
-    test(`with allowedHosts, ${host} is served`, async (t) => {
-      const { client } = await start(t, { allowedHosts });
-      assert.equal((await client().ask(post(rpc('echo'), { host }))).status, 200);
-    });
-  }
+  test('with allowedHosts, a listed host is served, on its port or on any', async (t) => {
+    const { client } = await start(t, { allowedHosts });
+    const one = client();
+    for (const host of served)
+      assert.equal((await one.ask(post(rpc('echo'), { host }))).status, 200, host);
+  });
 
-  for (const host of foreign) {
-    test(`with allowedHosts, ${host} is 403, and its body is passed over`, async (t) => {
-      const { client, service } = await start(t, { allowedHosts });
+  test('with allowedHosts, any other host is 403, and its body is passed over', async (t) => {
+    const { client, service } = await start(t, { allowedHosts });
+    for (const host of foreign) {
       const one = client();
       const reply = await one.ask(post(rpc('echo'), { host }));
-      assert.equal(reply.status, 403);
+      assert.equal(reply.status, 403, host);
       assert.equal(header(reply, 'content-type'), 'application/json');
       assert.deepEqual(json(reply), {
         jsonrpc: '2.0',
@@ -69,10 +69,11 @@ export function hosts(start: Start): void {
           data: { reason: 'the Host header names a host that is not served here' },
         },
       });
-      assert.equal(service.bodies.length, 0);
-      assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
-    });
-  }
+      assert.equal(service.bodies.length, 0, host);
+      assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200, host);
+      service.bodies.length = 0;
+    }
+  });
 
   for (const given of [[], allowedHosts]) {
     test(`a second Host is 400 on every route, ${given.length > 0 ? 'with' : 'without'} allowedHosts`, async (t) => {

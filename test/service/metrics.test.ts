@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
 import type { LogLine } from '../harness.ts';
 import { Exposition } from '../observe/exposition.ts';
-import { ok, Running } from './running.ts';
+import { Running } from './running.ts';
 
 async function scrape(running: Running): Promise<Exposition> {
   const { metrics } = running.dispatcher;
@@ -192,15 +192,6 @@ describe('the state of the service', () => {
         { level: 'warn', event: 'shed-ends', count: all.length },
       ],
     );
-  });
-});
-
-describe('turned off', () => {
-  test('nothing is kept, and calls are answered', async (t) => {
-    const running = Running.make(t, { metrics: false });
-    const reply = await running.ask({ method: 'in.length', params: { text: 'a' }, id: 'x' });
-    assert.equal(reply, ok('x', [1, 0]));
-    assert.equal(running.dispatcher.metrics, undefined);
   });
 });
 

@@ -158,21 +158,3 @@ describe('the access log', () => {
     );
   });
 });
-
-describe('context.traceparent', () => {
-  const running = Running.suite();
-  const tracestate = 'congo=t61rcWkgMzE';
-
-  for (const method of ['in.context', 'out.context']) {
-    test(`is what the request brought, where that is valid: ${method}`, async () => {
-      const call = { method, id: 'x' };
-      const given = resultOf(await running.ask(call, { traceparent, tracestate }));
-      const { traceparent: parent, tracestate: state } = given as Record<string, unknown>;
-      assert.deepEqual([parent, state], [traceparent, tracestate]);
-      for (const options of [{}, { traceparent: 'no', tracestate }, { tracestate }]) {
-        const none = resultOf(await running.ask(call, options)) as Record<string, unknown>;
-        assert.deepEqual([none.traceparent, none.tracestate], [undefined, undefined]);
-      }
-    });
-  }
-});

@@ -11,10 +11,7 @@ import {
   type RpcError,
   Type,
 } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface State {
   users(ids: readonly number[]): Promise<{ id: number; name: string }[]>;

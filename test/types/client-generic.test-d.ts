@@ -15,10 +15,7 @@ import {
 } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface Api {
   'math.add': {

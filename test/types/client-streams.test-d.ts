@@ -12,10 +12,7 @@ import { sse } from '../../src/client/sse.ts';
 import { createCaller } from '../../src/index.ts';
 import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface Api {
   'feed.ticks': { params: { every: number }; result: string; yields: { at: number } };

@@ -10,10 +10,7 @@ import {
   settle,
 } from '../../src/client/index.ts';
 import { model, procedure, Router } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface User {
   readonly id: string;

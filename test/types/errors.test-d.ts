@@ -3,10 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { z } from 'zod';
 import type { ContractOf } from '../../src/client/index.ts';
 import { type CallContext, procedure, Router, type RpcError } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 const errors = {
   NotFound: { code: 404, message: 'No such user', data: Type.Object({ id: Type.String() }) },

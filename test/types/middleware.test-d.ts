@@ -13,10 +13,7 @@ import {
   RpcError,
   reply,
 } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface User {
   readonly id: string;

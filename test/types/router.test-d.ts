@@ -12,10 +12,7 @@ import {
   type RegistrySchema,
   Router,
 } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 const router = new Router();
 const { rpc } = router;

@@ -6,10 +6,8 @@ import * as v from 'valibot';
 import { z } from 'zod';
 import type { Bytes, ContractOf } from '../../src/client/index.ts';
 import { type Input, procedure, Router, Type } from '../../src/index.ts';
+import { same } from './same.ts';
 
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
 const { rpc } = new Router();
 
 // An object of schemas stands for Type.Object.

@@ -9,10 +9,8 @@ import {
   Router,
   type StreamEntry,
 } from '../../src/index.ts';
+import { same } from './same.ts';
 
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
 type EntryOf<P> = P extends Procedure<infer Entry> ? Entry : never;
 
 const { rpc } = new Router();

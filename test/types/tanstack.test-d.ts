@@ -11,10 +11,7 @@ import {
 import { type CallErrorOf, type ContractOf, createClient } from '../../src/client/index.ts';
 import { tanstackQueries } from '../../src/client/tanstack.ts';
 import { procedure, Router, Type } from '../../src/index.ts';
-
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const same = <A, B>(proof: Same<A, B>): void => void proof;
+import { same } from './same.ts';
 
 interface Order {
   readonly id: string;

@@ -24,7 +24,7 @@ function readManifest(folder: string): Manifest {
 }
 
 /** @returns the tarball that npm makes of a folder or a workspace, with its scripts */
-async function pack(root: string, to: string, ...what: readonly string[]): Promise<string> {
+export async function pack(root: string, to: string, ...what: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(to, 'packed-'));
   await run('npm', ['pack', '--silent', ...what, '--pack-destination', folder], { cwd: root });
   const [name = ''] = readdirSync(folder);

@@ -42,7 +42,7 @@ function toFlags(name: string, option: ConfigOption<unknown>): Option[] {
   shown.description = describe(name, option, shown.negate);
   shown.helpGroup(`${option.group}:`);
   if (option.kind.placeholder !== undefined) {
-    const value = option.kind.repeatable ? shown.argParser(collect) : shown;
+    const value = option.kind.repeatable === true ? shown.argParser(collect) : shown;
     if (option.kind.hasNo !== true) return [value];
     return [value, new Option(`--no-${flagOf(name, option)}`).hideHelp()];
   }

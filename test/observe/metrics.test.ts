@@ -10,7 +10,7 @@ import {
   addTotals,
   bucketBounds,
   type Counters,
-  LatencyHistogram,
+  Histogram,
   type MetricsSnapshot,
 } from '../../src/core/observe/snapshot.ts';
 import { renderMetrics } from '../../src/core/service/metrics.ts';
@@ -63,7 +63,7 @@ describe('a histogram', () => {
         [bound * 1e6, i],
         [bound * 1e6 + 0.5, i + 1],
       ] as const) {
-        const histogram = new LatencyHistogram();
+        const histogram = new Histogram();
         histogram.record(us);
         const { buckets } = histogram.totals();
         assert.equal(buckets.length, bucketBounds.length + 1);
@@ -131,8 +131,8 @@ describe('rendered metrics', () => {
     const full = {
       ...snapshot('0', (counters) => {
         counters.record('a', 0, 'worker', 5, 5, 5);
-        counters.recordBatch('a', 'worker', 3);
-        counters.recordAffinity('a', 'worker', 'hit', 3);
+        counters.at('worker').recordBatch('a', 3);
+        counters.at('worker').recordAffinity('a', 'hit', 3);
       }),
       gauges,
       places: [{ procedure: 'a', place: 'worker', cause: 'declared' }],
@@ -152,7 +152,7 @@ describe('rendered metrics', () => {
     const runs = [1, 3, 1024].map((calls, process) =>
       snapshot(String(process), (counters) => {
         counters.record('a', 0, 'worker', 5, 5);
-        counters.recordBatch('a', 'worker', calls);
+        counters.at('worker').recordBatch('a', calls);
         counters.record('b', 0, 'inline', 0, 5);
       }),
     );
@@ -171,8 +171,8 @@ describe('rendered metrics', () => {
     const processes = (['hit', 'steal', 'hit'] as const).map((outcome, process) =>
       snapshot(String(process), (counters) => {
         counters.record('a', 0, 'worker', 5, 5);
-        counters.recordAffinity('a', 'worker', outcome, 250);
-        if (process > 0) counters.recordAffinity('a', 'worker', 'none', 0);
+        counters.at('worker').recordAffinity('a', outcome, 250);
+        if (process > 0) counters.at('worker').recordAffinity('a', 'none', 0);
       }),
     );
     const seen = new Exposition(await renderMetrics(crossed(processes)));

@@ -9,7 +9,7 @@ export interface Kind<T> {
   readonly allowed: string;
   /** Whether `--no-x` is a flag too, though `--x` takes a value. */
   readonly hasNo?: boolean;
-  readonly repeatable: boolean;
+  readonly repeatable?: true;
   /** Reads the text of a flag or an environment variable. The value is not checked yet. */
   readonly fromText: (text: string) => unknown;
   /** The value in the form that the configuration holds; undefined: the value is not allowed. */
@@ -31,9 +31,14 @@ export interface Fault {
 
 /** A kind of one value, whose text is the value itself. */
 const plainText = {
-  repeatable: false,
   fromText: (text: string): string => text.trim(),
   toText: String,
+};
+
+/** A text whose word for the empty one is `none`. */
+const noneOrText = {
+  fromText: (text: string): string => (text.trim() === 'none' ? '' : text.trim()),
+  toText: (text: string): string => text || 'none',
 };
 
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
@@ -104,9 +109,8 @@ export function textOrNone(placeholder: string, allowed: string, shape: RegExp):
   const given = text(placeholder, `none, or ${allowed}`, shape);
   return {
     ...given,
-    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    ...noneOrText,
     check: (value) => (value === '' ? value : given.check(value)),
-    toText: (value: string) => value || 'none',
   };
 }
 
@@ -115,10 +119,8 @@ export function file(what: 'file' | 'folder' = 'file'): Kind<string> {
   return {
     placeholder: what,
     allowed: `the path of a ${what}, or none`,
-    repeatable: false,
-    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    ...noneOrText,
     check: (value) => (typeof value === 'string' && !/\p{Cc}/u.test(value) ? value : undefined),
-    toText: (value: string) => value || 'none',
   };
 }
 
@@ -157,7 +159,6 @@ function amount(
   return {
     placeholder,
     allowed,
-    repeatable: false,
     fromText: (given) => readAmount(given, units),
     check: (value) => inRange(value, range),
     toText,
@@ -214,7 +215,6 @@ export function fileMode(): Kind<number> {
   return {
     placeholder: 'octal',
     allowed: 'octal digits as for chmod, 0 to 777 (in code a number: 0o660)',
-    repeatable: false,
     fromText: (text) => (/^[0-7]{1,4}$/.test(text.trim()) ? Number.parseInt(text, 8) : text),
     check: (value) => inRange(value, range),
     toText: (value: number) => value.toString(8).padStart(3, '0'),
@@ -228,6 +228,8 @@ export function splitList(list: string): string[] {
     .filter((entry) => entry !== '');
 }
 
+type EntryRule = RegExp | ((entry: string) => boolean);
+
 function isWord(value: unknown, word: string): boolean {
   return value === word || (Array.isArray(value) && value.length === 1 && value[0] === word);
 }
@@ -236,16 +238,17 @@ function isWord(value: unknown, word: string): boolean {
  * A list of texts.
  *
  * @param empty the word that is the empty list; undefined: a list has at least one entry
- * @param shape of an entry
+ * @param isEntry whether an entry is right; a shape: whether it matches
  * @param normalise gives an entry in the form that the configuration holds
  */
 function list(
   placeholder: string,
   allowed: string,
   empty: string | undefined,
-  shape: RegExp,
+  isEntry: EntryRule,
   normalise: (entry: string) => string = String,
 ): Kind<readonly string[]> {
+  const isRight = isEntry instanceof RegExp ? (one: string) => isEntry.test(one) : isEntry;
   return {
     placeholder,
     allowed,
@@ -257,11 +260,21 @@ function list(
       if (!Array.isArray(given) || (given.length === 0 && empty === undefined)) return undefined;
       const texts = given.filter((entry): entry is string => typeof entry === 'string');
       const entries = texts.map(normalise);
-      const isRight = entries.length === given.length && entries.every((one) => shape.test(one));
-      return isRight ? Object.freeze([...new Set(entries)]) : undefined;
+      const areRight = entries.length === given.length && entries.every(isRight);
+      return areRight ? Object.freeze([...new Set(entries)]) : undefined;
     },
     toText: (value: readonly string[]) => value.join(',') || (empty ?? ''),
   };
+}
+
+/** A list for which `none` and the empty text are the empty list. */
+function listOrEmpty(
+  placeholder: string,
+  allowed: string,
+  isEntry: EntryRule,
+): Kind<readonly string[]> {
+  const texts = list(placeholder, allowed, 'none', isEntry);
+  return { ...texts, check: (value) => texts.check(value === '' ? [] : value) };
 }
 
 const lowerCase = (entry: string): string => entry.toLowerCase();
@@ -292,18 +305,12 @@ export function procedurePatterns(): Kind<readonly string[]> {
 export function addresses(): Kind<readonly string[]> {
   const allowed =
     'none, or addresses and networks like 127.0.0.1, 10.0.0.0/8, fd00::/8, and unix, separated by commas';
-  const texts = list('addresses', allowed, 'none', /^(?:[\da-f:.]+(?:\/\d{1,3})?|unix)$/i);
-  return {
-    ...texts,
-    check: (value) => {
-      const entries = texts.check(value);
-      return entries?.every(isNetwork) === true ? entries : undefined;
-    },
-  };
+  return list('addresses', allowed, 'none', isNetwork);
 }
 
 function isNetwork(entry: string): boolean {
   if (entry === 'unix') return true;
+  if (!/^[\da-f:.]+(?:\/\d{1,3})?$/i.test(entry)) return false;
   const [address = '', prefix = '0'] = entry.split('/');
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   return Number(prefix) <= bits;
@@ -336,9 +343,8 @@ const listed = (value: unknown): readonly unknown[] =>
  * An absolute URL that identifies something, and so is compared as it is written: without credentials, a query or a fragment. It
  * consists of what may stand in a header.
  */
-function isIdentifier(entry: unknown): entry is string {
+function isIdentifier(entry: string): boolean {
   return (
-    typeof entry === 'string' &&
     /^https?:\/\/[A-Za-z0-9._~%:[\]-]+(?:\/[A-Za-z0-9._~!$&'()*+;=:@%/-]*)?$/.test(entry) &&
     URL.canParse(entry)
   );
@@ -357,9 +363,8 @@ export function scopes(): Kind<readonly string[]> {
   return list('scopes', allowed, 'none', /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,256}$/);
 }
 
-function isServer(entry: unknown): entry is string {
-  if (typeof entry !== 'string' || !/^(?:(?:nats|tls):\/\/)?[^\s/?#,]+\/?$/.test(entry))
-    return false;
+function isServer(entry: string): boolean {
+  if (!/^(?:(?:nats|tls):\/\/)?[^\s/?#,]+\/?$/.test(entry)) return false;
   const url = entry.includes('://') ? entry : `nats://${entry}`;
   return URL.canParse(url) && new URL(url).hostname !== '';
 }
@@ -378,39 +383,28 @@ export function natsServers(): Kind<readonly string[]> {
  */
 function urls(
   allowed: string,
-  isEntry: (entry: unknown) => entry is string,
+  isEntry: (entry: string) => boolean,
   one: string,
 ): Kind<readonly string[]> {
   return {
-    placeholder: 'url',
-    allowed,
-    repeatable: true,
-    fromText: splitList,
-    check: (value) => {
-      const list = listed(value);
-      if (isWord(list, 'none')) return Object.freeze([]);
-      const entries = list.filter(isEntry);
-      return entries.length === list.length ? Object.freeze([...new Set(entries)]) : undefined;
-    },
+    ...listOrEmpty('url', allowed, isEntry),
     // The whole list is not shown: other entries may hold passwords.
     faultOf: (value) => {
       const list = listed(value);
-      const at = list.findIndex((entry) => !isEntry(entry));
+      const at = list.findIndex((entry) => typeof entry !== 'string' || !isEntry(entry));
       return {
         where: list.length > 1 ? `entry ${at + 1}` : one,
         allowed,
         given: withoutSecret(list[at]),
       };
     },
-    toText: (value: readonly string[]) => value.join(',') || 'none',
   };
 }
 
 /** Beginnings of subjects, whole tokens. */
 export function subjectPrefixes(): Kind<readonly string[]> {
   const allowed = 'none, or subjects of NATS without wildcards, separated by commas';
-  const texts = list('prefix', allowed, 'none', /^[\w-]{1,64}(?:\.[\w-]{1,64})*$/);
-  return { ...texts, check: (value) => texts.check(value === '' ? [] : value) };
+  return listOrEmpty('prefix', allowed, /^[\w-]{1,64}(?:\.[\w-]{1,64})*$/);
 }
 
 /** Names of services: the first token of their subjects. */
@@ -438,7 +432,6 @@ export function rate(): Kind<Rate> {
     placeholder: 'rate',
     allowed:
       'none, or calls and costMs a second and burstSeconds, whole numbers: calls=100,burstSeconds=2; in code an object of these',
-    repeatable: false,
     fromText: (text) => {
       if (text.trim() === 'none') return 'none';
       const pairs = splitList(text).map((entry) => entry.split('='));

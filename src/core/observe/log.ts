@@ -11,7 +11,7 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** One event per line: its name and facts as fields, then a message for people. */
-export type WriteLog = (fields: LogFields & { readonly event: LogEvent }, message: string) => void;
+type WriteLog = (fields: LogFields & { readonly event: LogEvent }, message: string) => void;
 
 /** A log as the rest of the code sees it. Params and results are never passed to it. */
 export interface Log {
@@ -19,6 +19,16 @@ export interface Log {
   readonly info: WriteLog;
   readonly warn: WriteLog;
   readonly error: WriteLog;
+}
+
+/** A log of one function a level. */
+export function logOf(writeAt: (level: Level) => WriteLog): Log {
+  return {
+    debug: writeAt('debug'),
+    info: writeAt('info'),
+    warn: writeAt('warn'),
+    error: writeAt('error'),
+  };
 }
 
 /** Whether this can be written to, as a logger of pino can. */
@@ -106,10 +116,7 @@ export function createLog(options: LogOptions): OwnLog {
   };
   return {
     ...log,
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
+    ...logOf(at),
     get level() {
       return level;
     },
@@ -257,8 +264,7 @@ function limitLog(put: PutLine, maxBytesPerSecond: number): Log {
       lines.bytes += bytes;
       all.bytes += bytes;
     };
-  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-  return Object.assign(log, { [isLimited]: true });
+  return Object.assign(logOf(at), { [isLimited]: true });
 }
 
 /** A logger that the caller has given, limited by lines: how many bytes it makes of them is not known. */

@@ -1,6 +1,6 @@
 import { escapeControls } from '../base/escape.ts';
 import { type LogEvent, logEvents } from './events.ts';
-import type { Log, LogFields, WriteLog } from './log.ts';
+import { type Log, type LogFields, logOf } from './log.ts';
 
 /** An event of the log, as the console shows it. */
 export interface RecentEvent {
@@ -46,18 +46,13 @@ export class RecentEvents {
 
   /** @returns a log that writes to `log`, at whatever level that is, and keeps what happens to the service here */
   tee(log: Log): Log {
-    const through =
-      (write: WriteLog): WriteLog =>
-      (fields, message) => {
+    return logOf((level) => {
+      if (level === 'debug') return log.debug;
+      return (fields, message) => {
         this.#note(fields, message);
-        write(fields, message);
+        log[level](fields, message);
       };
-    return {
-      debug: log.debug,
-      info: through(log.info),
-      warn: through(log.warn),
-      error: through(log.error),
-    };
+    });
   }
 
   #note(fields: LogFields & { readonly event: LogEvent }, message: string): void {

@@ -24,46 +24,40 @@ export interface HistogramTotals {
   readonly sum: number;
 }
 
-/** Counts times in buckets. Recording one costs a few comparisons and no memory. */
-export class LatencyHistogram {
-  /** The buckets, then the sum in microseconds. In a typed array a changed number needs no new heap object. */
-  readonly #counts = new Float64Array(boundsUs.length + 2);
-
-  /**
-   * @param us microseconds, not negative
-   * @param times how many calls took that long
-   */
-  record(us: number, times = 1): void {
-    const counts = this.#counts;
-    let bucket = 0;
-    while (bucket < boundsUs.length && us > (boundsUs[bucket] as number)) bucket++;
-    (counts[bucket] as number) += times;
-    (counts[boundsUs.length + 1] as number) += us * times;
-  }
-
-  totals(): HistogramTotals {
-    const sumUs = this.#counts[boundsUs.length + 1] as number;
-    return { buckets: [...this.#counts.subarray(0, -1)], sum: sumUs / 1e6 };
-  }
-}
-
-/** Upper bounds of the buckets of a {@link SizeHistogram}: up to the most calls of one run. */
+/** Upper bounds of the buckets of runs of batch handlers by their calls: up to the most calls of one run. */
 export const batchBounds: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-/** Counts runs of batch handlers by their calls. Its `sum` is calls. */
-export class SizeHistogram {
-  readonly #buckets = [...batchBounds, Number.POSITIVE_INFINITY].map(() => 0);
-  #sum = 0;
+/** Counts values in buckets, times if nothing else is said. Recording one costs a few comparisons and no memory. */
+export class Histogram {
+  readonly #bounds: Float64Array;
+  /** How many of the recorded unit are one of the totals. */
+  readonly #scale: number;
+  /** The buckets, then the sum as recorded. In a typed array a changed number needs no new heap object. */
+  readonly #counts: Float64Array;
 
-  record(calls: number): void {
-    const bucket = batchBounds.findIndex((bound) => calls <= bound);
-    const at = bucket === -1 ? batchBounds.length : bucket;
-    this.#buckets[at] = (this.#buckets[at] ?? 0) + 1;
-    this.#sum += calls;
+  /** @param bounds of the buckets in the recorded unit; the default records microseconds and totals seconds */
+  constructor(bounds = boundsUs, scale = 1e6) {
+    this.#bounds = bounds;
+    this.#scale = scale;
+    this.#counts = new Float64Array(bounds.length + 2);
+  }
+
+  /**
+   * @param value not negative
+   * @param times how often it occurred
+   */
+  record(value: number, times = 1): void {
+    const counts = this.#counts;
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    (counts[bucket] as number) += times;
+    (counts[bounds.length + 1] as number) += value * times;
   }
 
   totals(): HistogramTotals {
-    return { buckets: [...this.#buckets], sum: this.#sum };
+    const sum = this.#counts[this.#bounds.length + 1] as number;
+    return { buckets: [...this.#counts.subarray(0, -1)], sum: sum / this.#scale };
   }
 }
 

@@ -1,3 +1,4 @@
+import { cached } from '../base/cached.ts';
 import { clockMs } from '../base/clock.ts';
 import { runningCode } from '../base/running-code.ts';
 import { type MainThreadWatch, suspectOf } from '../dispatch/main-thread-watch.ts';
@@ -35,11 +36,9 @@ export class MainThreadBlockers {
    * @param advice what to do
    */
   note(name: string, ms: number, advice: string): void {
-    let blocker = this.#blockers.get(name);
-    if (blocker === undefined) {
-      blocker = { figures: { times: 0, ms: 0, longestMs: 0 }, episode: this.#episodeOf(name) };
-      this.#blockers.set(name, blocker);
-    }
+    const blocker = cached(this.#blockers, name, () => {
+      return { figures: { times: 0, ms: 0, longestMs: 0 }, episode: this.#episodeOf(name) };
+    });
     const { times, ms: before, longestMs } = blocker.figures;
     blocker.figures = { times: times + 1, ms: before + ms, longestMs: Math.max(longestMs, ms) };
     this.#ms = ms;

@@ -326,53 +326,53 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     return [row, values];
   });
   return [
-    callCounts(calls),
-    histogram('wait', calls),
-    histogram('duration', calls),
-    ...batchSizes(calls),
-    ...affinityCounts(calls, 'affinity', 'calls'),
-    ...affinityCounts(calls, 'affinityWait', 'waitSeconds'),
-    ...busySeconds(calls),
-    ...blockedCounts(blocked, 'times'),
-    ...blockedCounts(blocked, 'seconds'),
-    ...places(snapshots),
+    metric(callMetrics.calls, 'counter', callCounts(calls)),
+    metric(callMetrics.wait, 'histogram', histogram('wait', calls)),
+    metric(callMetrics.duration, 'histogram', histogram('duration', calls)),
+    ...grouped([[callMetrics.batches, batchSizes(calls)]], 'histogram'),
+    ...grouped(
+      [
+        [callMetrics.affinity, affinityCounts(calls, 'calls')],
+        [callMetrics.affinityWait, affinityCounts(calls, 'waitSeconds')],
+        [callMetrics.busy, busySeconds(calls)],
+        [blockedMetrics.times, blockedCounts(blocked, 'times')],
+        [blockedMetrics.seconds, blockedCounts(blocked, 'seconds')],
+      ],
+      'counter',
+    ),
+    ...grouped([[placeMetric, places(snapshots)]], 'gauge'),
     ...grouped(totals, 'counter'),
     ...grouped(gaugesOf(snapshots), 'gauge'),
   ];
 }
 
-function places(snapshots: readonly MetricsSnapshot[]): Metric[] {
-  const values = inOrder(snapshots).flatMap(({ process, places: own }) =>
+function places(snapshots: readonly MetricsSnapshot[]): Value[] {
+  return inOrder(snapshots).flatMap(({ process, places: own }) =>
     own.map(({ procedure, place, cause: reason }) => {
       return { value: 1, labels: { procedure, place, reason, process } };
     }),
   );
-  return values.length === 0 ? [] : [metric(placeMetric, 'gauge', values)];
 }
 
-function callCounts(calls: readonly CallTotals[]): Metric {
-  const values = calls.flatMap(({ procedure, place, codes }) =>
+function callCounts(calls: readonly CallTotals[]): Value[] {
+  return calls.flatMap(({ procedure, place, codes }) =>
     Object.entries(codes).map(([code, value]) => ({ value, labels: { procedure, code, place } })),
   );
-  return metric(callMetrics.calls, 'counter', values);
 }
 
 /** Of no call whose time is not known here: of calls that never ran, and of calls on other machines. */
-function busySeconds(calls: readonly CallTotals[]): Metric[] {
-  const values = calls.flatMap(({ procedure, place, busy: value }) =>
+function busySeconds(calls: readonly CallTotals[]): Value[] {
+  return calls.flatMap(({ procedure, place, busy: value }) =>
     value === 0 ? [] : [{ value, labels: { procedure, place } }],
   );
-  return values.length === 0 ? [] : [metric(callMetrics.busy, 'counter', values)];
 }
 
-function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds'): Metric[] {
-  const values = blocked.map((one) => ({ value: one[of], labels: { procedure: one.procedure } }));
-  return values.length === 0 ? [] : [metric(blockedMetrics[of], 'counter', values)];
+function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds'): Value[] {
+  return blocked.map((one) => ({ value: one[of], labels: { procedure: one.procedure } }));
 }
 
 /** A histogram for each procedure over all places: one for each place too would be too many series. */
-function histogram(of: 'wait' | 'duration', calls: readonly CallTotals[]): Metric {
-  const row = callMetrics[of];
+function histogram(of: 'wait' | 'duration', calls: readonly CallTotals[]): Value[] {
   const byProcedure = new Map<string, HistogramTotals>();
   for (const one of calls) {
     const before = byProcedure.get(one.procedure);
@@ -381,34 +381,25 @@ function histogram(of: 'wait' | 'duration', calls: readonly CallTotals[]): Metri
     if (countOf(times) === 0) continue;
     byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
   }
-  const values = Array.from(byProcedure, ([procedure, times]) =>
-    histogramValues(row.name, times, bucketBounds, { procedure }),
+  return [...byProcedure].flatMap(([procedure, times]) =>
+    histogramValues(callMetrics[of].name, times, bucketBounds, { procedure }),
   );
-  return metric(row, 'histogram', values.flat());
 }
 
-function batchSizes(calls: readonly CallTotals[]): Metric[] {
-  const { batches: row } = callMetrics;
-  const values = calls.flatMap(({ procedure, place, batches }) =>
-    batches === undefined
-      ? []
-      : histogramValues(row.name, batches, batchBounds, { procedure, place }),
+function batchSizes(calls: readonly CallTotals[]): Value[] {
+  const { name } = callMetrics.batches;
+  return calls.flatMap(({ procedure, place, batches }) =>
+    batches === undefined ? [] : histogramValues(name, batches, batchBounds, { procedure, place }),
   );
-  return values.length === 0 ? [] : [metric(row, 'histogram', values)];
 }
 
-function affinityCounts(
-  calls: readonly CallTotals[],
-  row: 'affinity' | 'affinityWait',
-  of: keyof AffinityTotals,
-): Metric[] {
-  const values = calls.flatMap(({ procedure, affinity }) =>
+function affinityCounts(calls: readonly CallTotals[], of: keyof AffinityTotals): Value[] {
+  return calls.flatMap(({ procedure, affinity }) =>
     Object.entries(affinity?.[of] ?? {}).map(([outcome, value]) => ({
       value,
       labels: { procedure, outcome },
     })),
   );
-  return values.length === 0 ? [] : [metric(callMetrics[row], 'counter', values)];
 }
 
 function histogramValues(

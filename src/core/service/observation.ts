@@ -14,7 +14,7 @@ import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../obs
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { counterTable, zeroCounts } from '../observe/metric-table.ts';
-import { type CallTotals, LatencyHistogram, SizeHistogram } from '../observe/snapshot.ts';
+import { batchBounds, type CallTotals, Histogram } from '../observe/snapshot.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
 
@@ -100,11 +100,11 @@ export class Observation implements CallObserver {
   }
 
   onHandlerBatch(procedure: string, place: Place, calls: number): void {
-    this.counters?.recordBatch(procedure, place, calls);
+    this.counters?.at(place).recordBatch(procedure, calls);
   }
 
   onAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
-    this.counters?.recordAffinity(procedure, place, outcome, waitMs);
+    this.counters?.at(place).recordAffinity(procedure, outcome, waitMs);
   }
 
   #logSlow(
@@ -261,8 +261,8 @@ type Times = Pick<CallTotals, 'wait' | 'duration' | 'busy'>;
 
 /** The times of the calls of one procedure in one place. */
 class CallTimes {
-  readonly #wait = new LatencyHistogram();
-  readonly #duration = new LatencyHistogram();
+  readonly #wait = new Histogram();
+  readonly #duration = new Histogram();
   /** Calls that did not wait, and are not in `#wait` yet: one record for each is enough, since such calls may be short. */
   #prompt = 0;
   /** Inline calls since the last timed call. */
@@ -323,7 +323,7 @@ interface ProcedureCounter {
   /** The procedure's own times, or the times that all procedures past the limit share. */
   readonly times: CallTimes;
   /** Made with the first run of a batch handler. */
-  batches: SizeHistogram | undefined;
+  batches: Histogram | undefined;
   /** Made with the first call that has affinity. */
   affinity: AffinityCounter | undefined;
 }
@@ -348,9 +348,10 @@ class PlaceCounters {
     times.record(waitUs, runUs, busyUs);
   }
 
+  /** Counts a run of a batch handler, which took so many calls at once. */
   recordBatch(procedure: string, calls: number): void {
     const counter = this.#of(procedure);
-    counter.batches ??= new SizeHistogram();
+    counter.batches ??= new Histogram(Float64Array.from(batchBounds), 1);
     counter.batches.record(calls);
   }
 
@@ -416,16 +417,7 @@ export class CallCounters {
     busyUs = 0,
   ): void {
     if (place === noPlace) this.recordRefused(procedure, code);
-    else this.#countersOf(place).record(procedure, code, waitUs, runUs, busyUs);
-  }
-
-  /** Counts a run of a batch handler, which took so many calls at once. */
-  recordBatch(procedure: string, place: Place, calls: number): void {
-    this.#countersOf(place).recordBatch(procedure, calls);
-  }
-
-  recordAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
-    this.#countersOf(place).recordAffinity(procedure, outcome, waitMs);
+    else this.at(place).record(procedure, code, waitUs, runUs, busyUs);
   }
 
   /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */
@@ -436,6 +428,17 @@ export class CallCounters {
       this.#refused.set(label, counter);
     }
     counter.record(code);
+  }
+
+  /** Where the calls of a place are counted. */
+  at(place: Place): PlaceCounters {
+    if (place === inlinePlace) return this.#inline;
+    let counters = this.#away.get(place);
+    if (counters === undefined) {
+      counters = new PlaceCounters(place);
+      this.#away.set(place, counters);
+    }
+    return counters;
   }
 
   totals(): CallTotals[] {
@@ -449,15 +452,5 @@ export class CallCounters {
     for (const [procedure, counter] of this.#refused) {
       yield { procedure, place: noPlace, codes: counter.totals(), ...noTimes };
     }
-  }
-
-  #countersOf(place: Place): PlaceCounters {
-    if (place === inlinePlace) return this.#inline;
-    let counters = this.#away.get(place);
-    if (counters === undefined) {
-      counters = new PlaceCounters(place);
-      this.#away.set(place, counters);
-    }
-    return counters;
   }
 }

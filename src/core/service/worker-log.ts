@@ -1,7 +1,7 @@
 import { LineLimiter } from '../base/line-limiter.ts';
 import { type Place, placeOfGroup } from '../base/place.ts';
 import { blame } from '../base/running-code.ts';
-import { hideSecrets, type Log } from '../observe/log.ts';
+import { hideSecrets, type Log, logOf } from '../observe/log.ts';
 import type { CallLine } from '../procedures/context.ts';
 import type { FaultReporter } from '../procedures/fault.ts';
 import type { WorkerEvents } from '../workers/options.ts';
@@ -119,10 +119,5 @@ export function workerLog(given: Log, group: string | undefined): Omit<WorkerEve
 
 /** Writes to `log`, with further fields in each line. */
 function withFields(log: Log, more: Readonly<Record<string, string>>): Log {
-  return {
-    debug: (fields, message) => log.debug({ ...fields, ...more }, message),
-    info: (fields, message) => log.info({ ...fields, ...more }, message),
-    warn: (fields, message) => log.warn({ ...fields, ...more }, message),
-    error: (fields, message) => log.error({ ...fields, ...more }, message),
-  };
+  return logOf((level) => (fields, message) => log[level]({ ...fields, ...more }, message));
 }

@@ -174,8 +174,11 @@ class Fetching {
     for (const subject of [`s.doc.${contract}`, `s.doc.${contract}_m1`]) {
       this.member.subscribe(subject, (request) => this.asked.push(request));
     }
-    this.fetch = new DocumentFetch(link, contract, (procedures) => {
-      this.got = [...procedures.keys()];
+    this.fetch = new DocumentFetch(link, contract, {
+      hasRoom: () => true,
+      onProcedures: (procedures) => {
+        this.got = [...procedures.keys()];
+      },
     });
     this.fetch.look(clockMs());
   }

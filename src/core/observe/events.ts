@@ -235,6 +235,11 @@ export const logEvents = {
   'member-back': happening('info', 'heard again', '`member`'),
   'member-left': happening('info', 'drained', '`member`'),
   'member-gone': happening('warn', 'its calls are -32002', '`member`'),
+  'contract-refused': line(
+    'warn',
+    'with it the contracts of all members are above 512 MB',
+    '`contract`, `bytes`, `most`',
+  ),
   'contracts-differ': happening('warn', 'members serve different procedures', '`contracts`'),
   'procedure-shadowed': happening('warn', 'the gateway serves it itself', '`method`'),
   'nats-malformed': line('warn', 'ignored message', '`subject`, `reason`'),

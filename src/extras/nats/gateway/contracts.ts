@@ -1,5 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { messageOf } from '../../../core/base/message-of.ts';
+import type { Log } from '../../../core/observe/log.ts';
 import {
   describedProcedure,
   type ProcedureDescription,
@@ -19,33 +20,59 @@ const maxUnanswered = 5;
 /** Bytes of the longest document that is fetched: of some hundred thousand procedures. */
 const longest = 256 * 1024 ** 2;
 
+/** Bytes of all documents that are known or on their way. Of the longest, two: a new version is fetched beside the old one. */
+const maxTotal = 2 * longest;
+
 type Procedures = ReadonlyMap<string, Procedure>;
 
 /** The contracts that members serve, by their names: those that are known, and those whose documents are on their way. */
 export class Contracts {
   readonly #link: GatewayLink;
+  readonly #log: Log;
   readonly #onKnown: () => void;
-  readonly #known = new Map<string, Procedures>();
+  readonly #known = new Map<string, { readonly procedures: Procedures; readonly bytes: number }>();
   readonly #fetches = new Map<string, DocumentFetch>();
 
-  constructor(link: GatewayLink, onKnown: () => void) {
+  constructor(link: GatewayLink, log: Log, onKnown: () => void) {
     this.#link = link;
+    this.#log = log;
     this.#onKnown = onKnown;
   }
 
   /** What members of a contract serve; undefined: it is being fetched, and `onKnown` is called when it has come. */
   proceduresOf(id: string): Procedures | undefined {
-    const procedures = this.#known.get(id);
-    if (procedures === undefined && !this.#fetches.has(id)) {
-      const fetch = new DocumentFetch(this.#link, id, (fetched) => {
-        this.#fetches.delete(id);
-        this.#known.set(id, fetched);
-        this.#onKnown();
+    const known = this.#known.get(id);
+    if (known === undefined && !this.#fetches.has(id)) {
+      let isRefused = false;
+      const fetch = new DocumentFetch(this.#link, id, {
+        hasRoom: (bytes) => {
+          const hasRoom = this.#bytes() + bytes <= maxTotal;
+          if (!hasRoom && !isRefused) {
+            isRefused = true;
+            this.#log.warn(
+              { event: 'contract-refused', contract: id, bytes, most: maxTotal },
+              'a contract is not fetched: with it the contracts of all members take more bytes than this gateway keeps',
+            );
+          }
+          return hasRoom;
+        },
+        onProcedures: (procedures, bytes) => {
+          this.#fetches.delete(id);
+          this.#known.set(id, { procedures, bytes });
+          this.#onKnown();
+        },
       });
       this.#fetches.set(id, fetch);
       fetch.look(clockMs());
     }
-    return procedures;
+    return known?.procedures;
+  }
+
+  #bytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.#known.values()) sum += bytes;
+    for (const { bytes } of this.#fetches.values()) sum += bytes;
+    return sum;
   }
 
   /** Forgets those that no member serves any more. */
@@ -67,6 +94,12 @@ export class Contracts {
   }
 }
 
+interface FetchOwner {
+  /** Whether a document of so many bytes may be fetched now. */
+  hasRoom(bytes: number): boolean;
+  onProcedures(procedures: Procedures, bytes: number): void;
+}
+
 /**
  * Asks for the document of a contract, part by part, until the whole has come. The first member that answers gives all parts. The
  * whole is used only if it is what the name of the contract is a hash of.
@@ -74,31 +107,42 @@ export class Contracts {
 export class DocumentFetch {
   readonly #link: GatewayLink;
   readonly #contract: string;
-  readonly #onProcedures: (procedures: Procedures) => void;
+  readonly #owner: FetchOwner;
   readonly #inbox: string;
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
+  /** What the first part told of the whole; 0: nobody has answered. */
+  #bytes = 0;
+  /** Bytes of a document for which there was no room; 0: there was room. */
+  #refused = 0;
   /** The member that gives the parts; undefined: nobody has answered. */
   #member: string | undefined;
   #unanswered = 0;
   /** When a part was asked for last, by `clockMs`. At first never: `clockMs` itself begins at 0. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(link: GatewayLink, contract: string, onProcedures: (procedures: Procedures) => void) {
+  constructor(link: GatewayLink, contract: string, owner: FetchOwner) {
     const { connection } = link;
     this.#link = link;
     this.#contract = contract;
-    this.#onProcedures = onProcedures;
+    this.#owner = owner;
     this.#inbox = `_INBOX.${connection.nuid()}`;
     const answers = `${this.#inbox}.*`;
     this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
+  }
+
+  /** Bytes of the document that is on its way. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** To be called every 100 ms, until the document is there. */
   look(now: number): void {
     if (now - this.#askedAt <= patienceMs) return;
     if (this.#unanswered >= maxUnanswered) this.#startOver();
+    if (this.#refused > 0 && !this.#owner.hasRoom(this.#refused)) return;
+    this.#refused = 0;
     this.#ask(now);
   }
 
@@ -120,6 +164,7 @@ export class DocumentFetch {
   #startOver(): void {
     this.#parts = [];
     this.#from = 0;
+    this.#bytes = 0;
     this.#member = undefined;
     this.#unanswered = 0;
   }
@@ -139,10 +184,18 @@ export class DocumentFetch {
     if (!isNuid(member)) return;
     this.#member ??= member;
     if (member !== this.#member) return;
+    if (this.#from === 0) {
+      if (!this.#owner.hasRoom(total)) {
+        this.#startOver();
+        this.#refused = total;
+        return;
+      }
+      this.#bytes = total;
+    }
     this.#unanswered = 0;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;
-    if (this.#from < total) {
+    if (this.#from < this.#bytes) {
       this.#ask(clockMs());
       return;
     }
@@ -156,7 +209,7 @@ export class DocumentFetch {
     }
     const procedures = proceduresOf(document.toString());
     this.close();
-    this.#onProcedures(procedures);
+    this.#owner.onProcedures(procedures, document.byteLength);
   }
 }
 

@@ -74,7 +74,7 @@ export class Gateway implements RemoteService {
     this.#log = log;
     this.#link = { connection, subjects, id };
     this.#askIfSilent = silenceCheck(connection, () => this.#judgeAll());
-    this.#contracts = new Contracts(this.#link, () => this.#renewal.ask());
+    this.#contracts = new Contracts(this.#link, log, () => this.#renewal.ask());
     this.#catalog = new Catalog(options.namesKeptMs);
     this.executor = new RemotePool(options, () => this.#members.values(), observer);
     this.#subscriptions = [
@@ -299,9 +299,13 @@ export class Gateway implements RemoteService {
       if (procedures === undefined || state !== 'ready') continue;
       (member.condition === 'up' ? live : silent).push({ id, version, started, procedures });
     }
-    this.#contracts.keep(
-      new Set(Array.from(this.#members.values(), ({ heartbeat }) => heartbeat.contract)),
-    );
+    const used = new Set<string>();
+    for (const { heartbeat, contract } of this.#members.values()) {
+      used.add(heartbeat.contract);
+      // A member keeps the procedures of its last contract until the new one is known.
+      used.add(contract);
+    }
+    this.#contracts.keep(used);
     // Without any member the procedures stay: their calls wait for one.
     if (live.length === 0) {
       this.#catalog.hold();

@@ -342,7 +342,7 @@ const looks = 4;
  *     limitMs 4 s     heard  look  look  look  look  look
  *                       0     1     2     3     4     5 -> onSilence
  */
-class Watchdog {
+export class Watchdog {
   readonly #timer: NodeJS.Timeout;
   #inSilence = 0;
 

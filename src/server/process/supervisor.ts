@@ -446,7 +446,7 @@ function endFields({ code, signal, failure, suspects }: ServerEnd): LogFields {
 const maxZombies = 8;
 
 /** Which limit a process exceeds; undefined: none. */
-function excessOf(
+export function excessOf(
   { zombies, rssBytes }: Figures,
   { maxProcessMb }: Pick<Config, 'maxProcessMb'>,
 ): 'zombies' | 'memory' | undefined {

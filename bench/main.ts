@@ -7,9 +7,10 @@ import { printComparison } from './compare.ts';
 import { describeMachine, loadNow } from './machine.ts';
 import { mediaOf, publishMedia, readMedia, writeMedia } from './media.ts';
 import { assertKnown, helpOf, isUsual, type Options, parseOptions } from './options.ts';
+import { publishFigures } from './page.ts';
 import { Child } from './process/child.ts';
 import { duration, Progress } from './progress.ts';
-import { type Results, writeResults } from './results.ts';
+import { type Results, readResults, writeResults } from './results.ts';
 import { rootPath } from './root.ts';
 import { planOf, secondsOf } from './run.ts';
 import { type Outcome, runSuites } from './run-suites.ts';
@@ -17,16 +18,14 @@ import { suites } from './suites/all.ts';
 import { report } from './table.ts';
 
 async function run(options: Options, args: readonly string[]): Promise<Results> {
-  const { only, against, full } = options;
+  const { only, against } = options;
   assertKnown(
     'suite',
     only,
     suites.map(({ name }) => name),
   );
   const chosen = suites
-    .filter(({ name, onlyInFull }) =>
-      only.length > 0 ? only.includes(name) : full || onlyInFull !== true,
-    )
+    .filter(({ name, onlyNamed }) => (only.length > 0 ? only.includes(name) : onlyNamed !== true))
     .map((suite) => ({ suite, plan: planOf(suite, options) }));
   const rivals = suites.flatMap((suite) => suite.plan(options).subjects);
   assertKnown(
@@ -74,7 +73,10 @@ async function main(args: readonly string[]): Promise<void> {
     if (printComparison(...options.compare)) process.exitCode = 1;
     return;
   }
-  if (options.draw) return publishMedia(readMedia());
+  if (options.draw) {
+    publishFigures(readResults(join(folderOf(options), 'latest.json')));
+    return publishMedia(readMedia());
+  }
   const results = await run(options, args);
   const { failures, seconds } = results;
   const isWhole = options.only.length === 0 && failures.length === 0 && isUsual(options);
@@ -82,7 +84,10 @@ async function main(args: readonly string[]): Promise<void> {
   const path = isWhole ? join(folder, 'latest.json') : partialPath(options);
   writeResults(path, results);
   await writeCharts(results, isWhole ? folder : join(folder, 'partial'));
-  if (isWhole) rmSync(partialPath(options), { force: true });
+  if (isWhole) {
+    rmSync(partialPath(options), { force: true });
+    publishFigures(results);
+  }
   const media = mediaOf(results);
   if (media !== undefined && isUsual(options)) {
     writeMedia(media);

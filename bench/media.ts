@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { TopLevelSpec } from 'vega-lite';
 import { toSvg } from './charts.ts';
 import type { Machine } from './machine.ts';
+import { withSection } from './page.ts';
 import type { Results } from './results.ts';
 import { rootPath } from './root.ts';
 import { median } from './statistics.ts';
@@ -20,6 +21,8 @@ interface MediaFigures {
   /** p50 and p99 of the light call, milliseconds, beside the thumbnails. */
   readonly p50: number;
   readonly p99: number;
+  /** p99 in the lowest and in the highest round. */
+  readonly p99Range: readonly [low: number, high: number];
   readonly thumbnailsPerSecond: number;
 }
 
@@ -46,12 +49,11 @@ export function writeMedia(results: MediaResults): void {
 export function mediaOf({ date, command, machine, suites }: Results): MediaResults | undefined {
   const suite = suites.find(({ name }) => name === media.name);
   if (suite === undefined) return undefined;
-  const tenths = (id: string, name: string, metric: string): number => {
-    const found = suite.series.find(
-      (one) => one.subject === id && one.case === name && one.metric === metric,
-    );
-    return Number(median(found?.samples ?? []).toFixed(1));
-  };
+  const samples = (id: string, name: string, metric: string): readonly number[] =>
+    suite.series.find((one) => one.subject === id && one.case === name && one.metric === metric)
+      ?.samples ?? [];
+  const tenths = (id: string, name: string, metric: string): number =>
+    inTenths(median(samples(id, name, metric)));
   return {
     date,
     command,
@@ -62,6 +64,10 @@ export function mediaOf({ date, command, machine, suites }: Results): MediaResul
       aloneP99: tenths(id, alone, 'light p99'),
       p50: tenths(id, beside, 'light p50'),
       p99: tenths(id, beside, 'light p99'),
+      p99Range: [
+        inTenths(Math.min(...samples(id, beside, 'light p99'))),
+        inTenths(Math.max(...samples(id, beside, 'light p99'))),
+      ],
       thumbnailsPerSecond: tenths(id, beside, 'heavy'),
     })),
   };
@@ -76,13 +82,15 @@ export async function publishMedia(results: MediaResults): Promise<void> {
   };
   for (const [page, section] of Object.entries(sections)) {
     const path = rootPath(page);
-    writeFileSync(path, withSection(readFileSync(path, 'utf8'), section));
+    writeFileSync(path, withSection(readFileSync(path, 'utf8'), 'media', section));
   }
 }
 
 function mediaTable({ services }: MediaResults): string {
-  const rows = services.map(({ name, aloneP99, p50, p99, thumbnailsPerSecond }) => {
-    const columns = [ms(aloneP99), ms(p50), ms(p99), thumbnailsPerSecond.toFixed(1)];
+  const rows = services.map((one) => {
+    const { name, aloneP99, p50, p99, thumbnailsPerSecond } = one;
+    const p99s = `${ms(p99)} (${rangeOf(one)})`;
+    const columns = [ms(aloneP99), ms(p50), p99s, thumbnailsPerSecond.toFixed(1)];
     return `| ${name} | ${columns.join(' | ')} |`;
   });
   return [
@@ -105,27 +113,16 @@ export function mediaSection(results: MediaResults): string {
  *
  * @param folder of the charts, relative to the page
  */
-export function mediaPicture({ services }: MediaResults, folder: string): string {
+export function mediaPicture({ services, rounds }: MediaResults, folder: string): string {
   const figures = services.map(({ name, p50, p99 }) => `${name} p50 ${ms(p50)}, p99 ${ms(p99)}`);
   return [
     '<picture>',
     `  <source media="(prefers-color-scheme: dark)" srcset="${folder}/media-dark.svg">`,
     `  <img alt="Time of a light call while four callers have 5 MB photos made small: ${figures.join('; ')}." src="${folder}/media-light.svg">`,
     '</picture>',
+    '',
+    `p99 in the lowest and the highest of ${rounds} rounds: ${services.map((one) => `${one.name} ${rangeOf(one)}`).join(', ')}.`,
   ].join('\n');
-}
-
-/**
- * Puts a section between `<!-- media:start -->` and `<!-- media:end -->` of a page.
- *
- * @throws Error if the page has no such markers
- */
-export function withSection(page: string, section: string): string {
-  const [start, end] = ['<!-- media:start -->', '<!-- media:end -->'];
-  const from = page.indexOf(start);
-  const to = page.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`a page lacks ${start} and ${end}`);
-  return `${page.slice(0, from + start.length)}\n\n${section}\n\n${page.slice(to)}`;
 }
 
 export async function writeMediaCharts(results: MediaResults, folder: string): Promise<void> {
@@ -230,3 +227,9 @@ function drawMedia({ services }: MediaResults, scheme: keyof typeof colors): Top
 }
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
+
+const inTenths = (value: number): number => Number(value.toFixed(1));
+
+function rangeOf({ p99Range: [low, high] }: MediaFigures): string {
+  return `${low.toFixed(1)} to ${ms(high)}`;
+}

@@ -13,7 +13,7 @@ export interface Options {
   readonly results: string | undefined;
   /** Two results files to compare, instead of a run. */
   readonly compare: readonly [old: string, new: string] | undefined;
-  /** Nothing is measured: the picture of the complete service is drawn again. */
+  /** Nothing is measured: pictures and tables are made again of the last whole run. */
   readonly draw: boolean;
 }
 
@@ -25,13 +25,13 @@ export function helpOf(suites: readonly string[]): string {
   --against fastify,jayson   rivals; ours and the floors always run
   --duration 5               seconds of one measurement
   --rounds 7                 rounds, in place of each suite's own
-  --full                     longer measurements, more cases, the soak
+  --full                     longer measurements, more cases
   --results folder           where the results go
 
 Without measuring:
 
   --compare OLD.json NEW.json   prints what changed; exits with 1 if Tandem got worse
-  --draw                        the picture and the table of the suite media, from bench/results/media.json
+  --draw                        the pictures and tables of the pages, from bench/results
 `;
 }
 

@@ -30,7 +30,8 @@ export interface Session {
 export interface Suite {
   readonly name: string;
   readonly about: string;
-  readonly onlyInFull?: boolean;
+  /** It measures for so long that only its name brings it. */
+  readonly onlyNamed?: boolean;
   plan(options: Options): Plan;
   open(plan: Plan, options: Options): Promise<Session>;
   /** The measured figures that have a target. */

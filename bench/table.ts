@@ -18,7 +18,7 @@ function targetsTable(targets: readonly Target[]): string {
   const rows = targets.map(({ figure: name, limit, tool, measured, samples, met }) => [
     name,
     limitText(limit),
-    `${withUnit(figure(measured), limit.unit)} (${range(samples)})`,
+    measuredText({ limit, measured, samples }),
     met ? 'yes' : '**no**',
     tool,
   ]);
@@ -39,7 +39,15 @@ export function report({ command, date, seconds, machine, suites, targets }: Res
   return [...first, ...sections].join('\n\n');
 }
 
-function machineText({ cpu, cores, memoryGb, system, node, load, versions }: Machine): string {
+export function machineText({
+  cpu,
+  cores,
+  memoryGb,
+  system,
+  node,
+  load,
+  versions,
+}: Machine): string {
   const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}. Load average before and after: ${load.join(', ')}. ${list.join(', ')}.`;
 }
@@ -70,7 +78,7 @@ export function figure(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-function limitText(limit: Limit): string {
+export function limitText(limit: Limit): string {
   const [word, value] =
     'atLeast' in limit
       ? (['at least', limit.atLeast] as const)
@@ -78,12 +86,22 @@ function limitText(limit: Limit): string {
   return `${word} ${withUnit(String(value), limit.unit)}`;
 }
 
+/** The median of the rounds, with the lowest and the highest. */
+export function measuredText({
+  limit,
+  measured,
+  samples,
+}: Pick<Target, 'limit' | 'measured' | 'samples'>): string {
+  return `${withUnit(figure(measured), limit.unit)} (${range(samples)})`;
+}
+
 function withUnit(text: string, unit: string): string {
   if (unit === '') return text;
   return unit === 'x' ? `${text}×` : `${text} ${unit}`;
 }
 
-function range(samples: readonly number[]): string {
+/** The lowest and the highest round. */
+export function range(samples: readonly number[]): string {
   return `${figure(Math.min(...samples))} to ${figure(Math.max(...samples))}`;
 }
 

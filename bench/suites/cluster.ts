@@ -44,7 +44,7 @@ function plan({ full, duration, rounds }: Options): Plan {
     { name: http, subjects: ['gateway', 'direct'], seconds: duration ?? (full ? 1.5 : 0.5) },
     { name: slow, subjects: ways, seconds: duration ?? 3 },
   ];
-  return { subjects, cases, rounds: rounds ?? (full ? 5 : 3), openSeconds: 5 };
+  return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 5 };
 }
 
 const nothing: Promise<Session> = Promise.resolve({

@@ -102,7 +102,7 @@ function plan({ full, duration, rounds }: Options): Plan {
   return {
     subjects,
     cases: mixtures.map(({ name, server }) => ({ name, subjects: [server.id], seconds })),
-    rounds: rounds ?? (full ? 6 : 5),
+    rounds: rounds ?? (full ? 7 : 5),
     openSeconds: 4,
   };
 }

@@ -43,7 +43,12 @@ function plan(options: Options): Plan {
     );
     return { name, subjects: able.map(({ id }) => id), seconds: each * tools };
   });
-  return { subjects: httpServers, cases: planned, rounds: rounds ?? 5, openSeconds: 4 };
+  return {
+    subjects: httpServers,
+    cases: planned,
+    rounds: rounds ?? (full ? 7 : 5),
+    openSeconds: 4,
+  };
 }
 
 export class HttpSession implements Session {

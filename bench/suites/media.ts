@@ -70,11 +70,11 @@ const services: readonly Service[] = [
   },
 ];
 
-function plan({ duration, rounds }: Options): Plan {
+function plan({ full, duration, rounds }: Options): Plan {
   const subjects = services.map(({ id, label, role }) => ({ id, label, role }));
   const ids = subjects.map(({ id }) => id);
   const cases = [alone, beside].map((name) => ({ name, subjects: ids, seconds: duration ?? 4 }));
-  return { subjects, cases, rounds: rounds ?? 3, openSeconds: 15 };
+  return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 15 };
 }
 
 /** A service that runs with its defaults in a process of its own, with a user and a photo in its library. */

@@ -74,7 +74,7 @@ function plan({ full, duration, rounds }: Options): Plan {
   return {
     subjects,
     cases: [...cases, overTime],
-    rounds: rounds ?? (full ? 6 : 5),
+    rounds: rounds ?? (full ? 7 : 5),
     openSeconds: 4,
   };
 }

@@ -87,7 +87,7 @@ async function soak(server: Child, load: Child, job: MixedJob): Promise<Reading[
 export const soakSuite: Suite = {
   name: 'soak',
   about: `${lightPerSecond} light calls/s and ${heavyConnections} heavy ones at a time, for ten minutes.`,
-  onlyInFull: true,
+  onlyNamed: true,
   plan,
   open,
   report: () => [],

@@ -4,13 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import {
-  mediaPicture,
-  mediaSection,
-  readMedia,
-  withSection,
-  writeMediaCharts,
-} from '../../bench/media.ts';
+import { mediaPicture, mediaSection, readMedia, writeMediaCharts } from '../../bench/media.ts';
+import { withSection } from '../../bench/page.ts';
 import { read } from '../docs/pages.ts';
 import { root } from '../files.ts';
 
@@ -21,7 +16,7 @@ it('the pages show the complete service as bench/results/media.json has it', asy
     ['docs/benchmark.md', mediaSection(results)],
   ] as const) {
     const text = read(page);
-    assert.equal(withSection(text, section), text, page);
+    assert.equal(withSection(text, 'media', section), text, page);
   }
   const folder = mkdtempSync(join(tmpdir(), 'bench-media-'));
   t.after(() => rmSync(folder, { recursive: true }));

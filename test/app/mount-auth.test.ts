@@ -157,7 +157,8 @@ describe('a parsed body, in the whole service', () => {
       {},
       { maxBatch: 2, maxInlineParamsBytes: 1024, strict: true },
     );
-    const code = async (body: string) => json(await client.ask(post(body))).error.code;
+    const unbounded = await mounted(t, {}, { maxInlineParamsBytes: 2 ** 20 });
+    const code = async (body: string, by = client) => json(await by.ask(post(body))).error.code;
     assert.equal(
       await code(`[${rpc('who.inline')},${rpc('who.inline')},${rpc('who.inline')}]`),
       -32004,
@@ -166,8 +167,8 @@ describe('a parsed body, in the whole service', () => {
     const deep = (levels: number) =>
       `{"jsonrpc":"2.0","id":1,"method":"who.inline","params":${'['.repeat(levels)}${']'.repeat(levels)}}`;
     assert.equal(await code(deep(64)), -32700);
-    // Deeper than JSON.stringify can write.
-    assert.equal(await code(deep(100_000)), -32700);
+    // Deeper than JSON.stringify can write on some versions of Node.
+    assert.equal(await code(deep(100_000), unbounded.client), -32700);
     assert.equal(await code('{"id":1,"method":"who.inline"}'), -32600);
     assert.equal(await code('[]'), -32600);
   });

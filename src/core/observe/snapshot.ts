@@ -36,7 +36,7 @@ export class Histogram {
   readonly #counts: Float64Array;
 
   /** @param bounds of the buckets in the recorded unit; the default records microseconds and totals seconds */
-  constructor(bounds = boundsUs, scale = 1e6) {
+  constructor(bounds: Float64Array = boundsUs, scale = 1e6) {
     this.#bounds = bounds;
     this.#scale = scale;
     this.#counts = new Float64Array(bounds.length + 2);

@@ -5,13 +5,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TopLevelSpec } from 'vega-lite';
+import { withSection } from '../scripts/section.ts';
 import { toSvg } from './charts.ts';
 import type { Machine } from './machine.ts';
-import { withSection } from './page.ts';
+import { samplesOf } from './page.ts';
 import type { Results } from './results.ts';
 import { rootPath } from './root.ts';
 import { median } from './statistics.ts';
 import { alone, beside, media } from './suites/media.ts';
+import { madeOn } from './table.ts';
 
 /** Medians of the rounds. */
 interface MediaFigures {
@@ -50,8 +52,7 @@ export function mediaOf({ date, command, machine, suites }: Results): MediaResul
   const suite = suites.find(({ name }) => name === media.name);
   if (suite === undefined) return undefined;
   const samples = (id: string, name: string, metric: string): readonly number[] =>
-    suite.series.find((one) => one.subject === id && one.case === name && one.metric === metric)
-      ?.samples ?? [];
+    samplesOf(suite, id, { name, metric }) ?? [];
   const tenths = (id: string, name: string, metric: string): number =>
     inTenths(median(samples(id, name, metric)));
   return {
@@ -103,8 +104,7 @@ function mediaTable({ services }: MediaResults): string {
 /** The section of docs/benchmark.md. */
 export function mediaSection(results: MediaResults): string {
   const { command, date, rounds, machine } = results;
-  const changed = machine.modified ? ', with changes' : '';
-  const source = `Medians of ${rounds} rounds of \`${command}\` on ${date.slice(0, 10)}, commit ${machine.commit}${changed}: ${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}.`;
+  const source = `Medians of ${rounds} rounds of \`${command}\` ${madeOn(date, machine)}: ${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}.`;
   return `${mediaTable(results)}\n\n${source}`;
 }
 

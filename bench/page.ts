@@ -1,9 +1,18 @@
 /** The tables of docs/benchmark.md, made of one whole run. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { withSection } from '../scripts/section.ts';
 import type { Results, SuiteResult } from './results.ts';
 import { rootPath } from './root.ts';
 import { median } from './statistics.ts';
-import { figure, limitText, machineText, markdownTable, measuredText, range } from './table.ts';
+import {
+  figure,
+  limitText,
+  machineText,
+  madeOn,
+  markdownTable,
+  measuredText,
+  range,
+} from './table.ts';
 import type { Target } from './targets.ts';
 
 /** The targets that say how fast Tandem is beside others: those that a reader looks for first. */
@@ -24,24 +33,10 @@ export function publishFigures(results: Results): void {
   writeFileSync(path, text);
 }
 
-/**
- * Puts a section between `<!-- NAME:start -->` and `<!-- NAME:end -->` of a page.
- *
- * @throws Error if the page has no such markers
- */
-export function withSection(text: string, name: string, section: string): string {
-  const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`];
-  const from = text.indexOf(start);
-  const to = text.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`a page lacks ${start} and ${end}`);
-  return `${text.slice(0, from + start.length)}\n\n${section}\n\n${text.slice(to)}`;
-}
-
 function targetsSection({ targets, command, date, machine }: Results): string {
   const first = targets.filter(({ figure: name }) => besideOthers.test(name));
   const missed = targets.filter(({ met }) => !met);
-  const changed = machine.modified ? ', with changes' : '';
-  const source = `\`${command}\` on ${date.slice(0, 10)}, commit ${machine.commit}${changed}: ${machineText(machine)}`;
+  const source = `\`${command}\` ${madeOn(date, machine)}: ${machineText(machine)}`;
   const others = `${targets.length - missed.length} of ${targets.length} targets are met. These are not:`;
   return [rowsOf(first), others, rowsOf(missed), source].join('\n\n');
 }
@@ -78,7 +73,7 @@ const tables: Readonly<Record<string, (suite: SuiteResult) => string>> = {
       { head: 'p99, ms', name, metric: 'p99', hasRange: true },
       { head: 'CPU of a request, us', name, metric: 'cpu' },
     ];
-    return bySubject(suite, 'server', columns, (a, b) => b - a);
+    return bySubject(suite, 'server', columns, true);
   },
   hop: (suite) =>
     bySubject(suite, 'calls/s', [
@@ -112,21 +107,18 @@ const tables: Readonly<Record<string, (suite: SuiteResult) => string>> = {
   },
 };
 
-/** A row for each subject. @param order of the rows, by the first column; undefined: that of the suite */
+/** A row for each subject. @param isRanked by the first column, the highest first; else in the order of the suite */
 function bySubject(
   suite: SuiteResult,
   title: string,
   columns: readonly Column[],
-  order?: (a: number, b: number) => number,
+  isRanked = false,
 ): string {
   const [first] = columns;
   const subjects = suite.subjects.filter(({ id }) => samplesOf(suite, id, first) !== undefined);
-  const sortedBy = (id: string): number => median(samplesOf(suite, id, first) ?? []);
-  const sorted =
-    order === undefined
-      ? subjects
-      : subjects.toSorted((a, b) => order(sortedBy(a.id), sortedBy(b.id)));
-  const rows = sorted.map(({ id, label }) => [
+  const firstOf = (id: string): number => median(samplesOf(suite, id, first) ?? []);
+  if (isRanked) subjects.sort((a, b) => firstOf(b.id) - firstOf(a.id));
+  const rows = subjects.map(({ id, label }) => [
     label,
     ...columns.map((one) => cell(suite, id, one)),
   ]);
@@ -142,8 +134,8 @@ function cell(suite: SuiteResult, subject: string, column: Shown): string {
   return column.hasRange === true ? `${middle} (${range(samples)})` : middle;
 }
 
-/** Of several tools that made the load the first: wrk, where it is installed. */
-function samplesOf(
+/** Of several tools that made the load: wrk, where it is installed, else the first. */
+export function samplesOf(
   { series }: SuiteResult,
   subject: string,
   column: Shown | undefined,

@@ -30,13 +30,17 @@ function targetsTable(targets: readonly Target[]): string {
 
 /** All that a run has measured, as Markdown. */
 export function report({ command, date, seconds, machine, suites, targets }: Results): string {
-  const changed = machine.modified ? ', with changes' : '';
-  const source = `\`${command.trim()}\` (${seconds} s) on ${date.slice(0, 10)}, commit ${machine.commit}${changed}.`;
+  const source = `\`${command.trim()}\` (${seconds} s) ${madeOn(date, machine)}.`;
   const sections = suites.map(
     (suite) => `## ${suite.name}\n\n${suite.about}\n\n${suiteTables(suite)}`,
   );
   const first = [source, machineText(machine), `## Targets\n\n${targetsTable(targets)}`];
   return [...first, ...sections].join('\n\n');
+}
+
+/** The day and the commit of a run. @param date ISO 8601 */
+export function madeOn(date: string, { commit, modified }: Machine): string {
+  return `on ${date.slice(0, 10)}, commit ${commit}${modified ? ', with changes' : ''}`;
 }
 
 export function machineText({

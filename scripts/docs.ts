@@ -23,6 +23,7 @@ import {
   type MetricRow,
   placeMetric,
 } from '../src/core/observe/metric-table.ts';
+import { withSection } from './section.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -117,11 +118,7 @@ const tables = [
 
 for (const { page, marker, text } of tables) {
   const before = readFileSync(join(root, page), 'utf8');
-  const [start, end] = [`<!-- ${marker}:start -->`, `<!-- ${marker}:end -->`];
-  const from = before.indexOf(start);
-  const to = before.indexOf(end);
-  if (from === -1 || to < from) throw new Error(`${page} lacks ${start} and ${end}`);
-  const after = `${before.slice(0, from + start.length)}\n\n${text}\n\n${before.slice(to)}`;
+  const after = withSection(before, marker, text);
   if (before === after) {
     console.log(`${page}: the table is current`);
   } else if (process.argv.includes('--check')) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { mediaPicture, mediaSection, readMedia, writeMediaCharts } from '../../bench/media.ts';
-import { withSection } from '../../bench/page.ts';
+import { withSection } from '../../scripts/section.ts';
 import { read } from '../docs/pages.ts';
 import { root } from '../files.ts';
 

@@ -5,17 +5,10 @@ import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { openRpcDocument } from '../dispatch/built-in.ts';
-import { cancelledOutcome, overloadedOutcome } from '../dispatch/call.ts';
+import { cancelledOutcome } from '../dispatch/call.ts';
 import { awaitVerdict, refusalWithin } from '../dispatch/deadline.ts';
-import {
-  closedRouting,
-  Kernel,
-  type Routing,
-  refuseBody,
-  refusePayload,
-} from '../dispatch/kernel.ts';
+import { closedRouting, Kernel, type Routing } from '../dispatch/kernel.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
-import type { CallerLimiter } from '../dispatch/rate-limit.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import { createCallerScope, type RequestScope } from '../dispatch/scope.ts';
 import type {
@@ -34,10 +27,10 @@ import {
 import { makeDocument } from '../procedures/document/document-text.ts';
 import { registrySteps } from '../procedures/document/introspect.ts';
 import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
-import { keepBody } from '../protocol/body.ts';
 import { type Outcome, type Reply, type ReplySink, textOfReply } from '../protocol/reply.ts';
 import type { PoolStats, WorkerStack } from '../workers/options.ts';
 import { describeSight, lookInto } from '../workers/stack.ts';
+import { Admission, ServiceRequest } from './admission.ts';
 import type { Cluster } from './cluster.ts';
 import {
   createContext,
@@ -46,7 +39,7 @@ import {
   type DispatchOptions,
   type ServiceContext,
 } from './context.ts';
-import { type Deployment, type NamedWorker, workersOf } from './deployment.ts';
+import { type NamedWorker, workersOf } from './deployment.ts';
 import { Deployments } from './deployments.ts';
 import { type HeapFile, type HeapOrder, HeapSnapshots } from './heap-snapshots.ts';
 import { createFetch, type LocalFetch, readStream, runScope } from './local.ts';
@@ -65,44 +58,6 @@ export interface ProfiledThreads {
 
 /** How long a thread may take to show its stack, milliseconds. */
 const stackMs = 250;
-
-/** One JSON-RPC request or batch. It runs, or is refused as a whole. Its reply passes here, and ends what counts it. */
-class ServiceRequest implements ReplySink {
-  readonly scope: RequestScope;
-  /** Text, or its UTF-8 bytes; undefined: a program in this process sent `payload`, the request parsed already. */
-  body: string | Uint8Array | undefined;
-  readonly payload: unknown;
-  /** Who counts the request until its reply. */
-  deployment: Deployment | undefined;
-  limiter: CallerLimiter | undefined;
-  isAnswered = false;
-  readonly #sink: ReplySink;
-
-  constructor(
-    scope: RequestScope,
-    sink: ReplySink,
-    body: string | Uint8Array | undefined,
-    payload?: unknown,
-  ) {
-    this.scope = scope;
-    this.#sink = sink;
-    this.body = body;
-    this.payload = payload;
-  }
-
-  onReply(reply: Reply): void {
-    this.isAnswered = true;
-    this.deployment?.leave();
-    this.scope.leaveFlight();
-    this.limiter?.leave(this.scope);
-    this.#sink.onReply(reply);
-  }
-
-  /** Copies what the caller lent only until `handle` returns, since the request has to wait. */
-  keep(): void {
-    if (this.body !== undefined) this.body = keepBody(this.body);
-  }
-}
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -125,7 +80,7 @@ export class Dispatcher implements Service {
   readonly cluster: Cluster | undefined;
   readonly #context: ServiceContext;
   readonly #deployments: Deployments;
-  readonly #kernel: Kernel;
+  readonly #admission: Admission;
   readonly #metrics: Metrics | undefined;
   readonly #heaps: HeapSnapshots;
   readonly #documents = new Map<DocumentFormat, CachedDocument>();
@@ -156,7 +111,8 @@ export class Dispatcher implements Service {
     this.#metrics = config.metrics ? new Metrics(context, this.#deployments) : undefined;
     this.tracing = config.tracing ? Tracing.load() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
-    this.#kernel = new Kernel(config, () => this.#routing(), context.turns, observation, onBatch);
+    const kernel = new Kernel(config, () => this.#routing(), context.turns, observation, onBatch);
+    this.#admission = new Admission(context, this.#deployments, kernel);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
       config.forwardHeaders,
@@ -243,7 +199,7 @@ export class Dispatcher implements Service {
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
     const request = new ServiceRequest(scope, sink, body);
-    if (this.#isReady) this.#enter(request);
+    if (this.#isReady) this.#admission.enter(request);
     else void this.#enterEarly(request, () => cancelledOutcome);
   }
 
@@ -527,7 +483,7 @@ export class Dispatcher implements Service {
     return new Promise((resolve, reject) => {
       const request = new ServiceRequest(scope, { onReply: resolve }, body, payload);
       if (this.#isReady) {
-        this.#enter(request);
+        this.#admission.enter(request);
         return;
       }
       const onFailure = (error: unknown): Outcome => {
@@ -549,104 +505,14 @@ export class Dispatcher implements Service {
     onFailure: (error: unknown) => Outcome,
   ): Promise<void> {
     if (!this.#isBeforeStart) {
-      this.#refuse(request, cancelledOutcome);
+      this.#admission.refuse(request, cancelledOutcome);
       return;
     }
     request.keep();
     const started = this.ready().then(() => undefined, onFailure);
     const refusal = await refusalWithin(request.scope, started, this.#context.deadlines);
-    if (refusal === undefined) this.#enter(request);
-    else this.#refuse(request, refusal);
-  }
-
-  /**
-   * Runs the request, or refuses it: too many are in flight, or the verdict on its caller is a refusal. A request whose reply
-   * is not there at once has a place among the requests in flight, until it has its reply or its caller has gone. What
-   * still runs for nobody is bounded elsewhere.
-   */
-  #enter(request: ServiceRequest): void {
-    const { gate, observation } = this.#context;
-    const { scope } = request;
-    const refusal = this.#refusalOf(scope);
-    if (refusal !== undefined) {
-      this.#countRefused(request, refusal);
-      return;
-    }
-    const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
-    if (verdict === undefined) {
-      this.#run(request);
-      return;
-    }
-    if ('overload' in verdict && verdict.overload !== undefined) {
-      observation.onOverloaded(verdict.overload, scope);
-    }
-    request.limiter = gate;
-    this.#runAfter(verdict, request);
-    if (!request.isAnswered) gate?.hold(scope);
-  }
-
-  /** Answers a request of which nothing runs. */
-  #refuse(request: ServiceRequest, refusal: Outcome): void {
-    const { config } = this;
-    const { body, payload } = request;
-    request.onReply(
-      body === undefined
-        ? refusePayload(payload, refusal, config)
-        : refuseBody(body, refusal, config),
-    );
-  }
-
-  #runAfter(verdict: NonNullable<RequestScope['verdict']>, request: ServiceRequest): void {
-    const { deadlines, inFlight } = this.#context;
-    const { scope } = request;
-    const settle = (refusal: Outcome | undefined): void => {
-      const all = refusal ?? this.#refusalOf(scope);
-      if (all === undefined) this.#run(request);
-      else this.#countRefused(request, all);
-    };
-    const refusal = awaitVerdict(scope, verdict, deadlines);
-    if (!(refusal instanceof Promise)) {
-      settle(refusal);
-      return;
-    }
-    request.keep();
-    // A request that waits for its verdict counts as in flight.
-    scope.enterFlight(inFlight);
-    const deployment = this.#deployments.current;
-    deployment?.enter();
-    void refusal.then((value) => {
-      // The caller that is known now may be another one than the caller that has signed in.
-      scope.leaveFlight();
-      settle(value);
-      // The handling has counted the request by now: no gap between the two.
-      deployment?.leave();
-    });
-  }
-
-  #run(request: ServiceRequest): void {
-    const deployment = this.#deployments.current;
-    const { scope, body, payload } = request;
-    if (body === undefined) this.#kernel.handlePayload(payload, scope, request);
-    else this.#kernel.handle(body, scope, request);
-    if (request.isAnswered || deployment === undefined) return;
-    request.deployment = deployment;
-    deployment.enter();
-    scope.enterFlight(this.#context.inFlight);
-  }
-
-  #refusalOf(scope: RequestScope): Outcome | undefined {
-    const { inFlight, observation } = this.#context;
-    if (!inFlight.isScarce) return undefined;
-    const denial = inFlight.denial(scope);
-    if (denial === undefined) return undefined;
-    const overload = denial === 'share' ? 'inFlightShare' : 'inFlight';
-    observation.onOverloaded(overload, scope);
-    return overloadedOutcome(overload);
-  }
-
-  #countRefused(request: ServiceRequest, refusal: Outcome): void {
-    this.#context.observation.onRefused(refusal.code, undefined, undefined, request.scope);
-    this.#refuse(request, refusal);
+    if (refusal === undefined) this.#admission.enter(request);
+    else this.#admission.refuse(request, refusal);
   }
 }
 

@@ -130,7 +130,9 @@ describeNats('the sample configuration of the server', () => {
     const heard: string[] = [];
     client.subscribe('_INBOX.me.*', ({ data }) => heard.push(Buffer.from(data).toString()));
     client.publish('tandem.call.echo', 'hello', { reply: '_INBOX.me.1' });
+    // The server has sent the call, the member has it and has answered, the server has judged the answers, the client has them.
     await client.flush();
+    await member.flush();
     await toldOf(member);
     await client.flush();
     assert.deepEqual(heard, ['hello']);

@@ -36,7 +36,6 @@ import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
 import { CountersByGroup, type PoolStats } from '../workers/options.ts';
-import { ServiceBroadcasts } from './broadcasts.ts';
 import { Cluster, type RemoteStats } from './cluster.ts';
 import { type BlockedFigures, MainThreadBlockers } from './main-thread-blockers.ts';
 import { Observation } from './observation.ts';
@@ -149,7 +148,6 @@ export function createContext(options: DispatcherOptions) {
     /** undefined: nobody looks at who is refused. */
     throttled,
     deadlines,
-    broadcasts: new ServiceBroadcasts(config),
     /** Whether this service reloads now, or will when its turn has come among the processes. */
     reloads: { isUnderWay: false, isComing: false },
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early, counts),

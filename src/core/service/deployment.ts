@@ -29,16 +29,21 @@ import {
 import { locateModule, SourceFiles } from '../modules/module-files.ts';
 import { type LoadedModules, loadModules } from '../modules/modules.ts';
 import { workerExecArgv } from '../modules/typescript.ts';
-import { type Broadcast, toBroadcastRequest } from '../procedures/broadcast.ts';
+import {
+  type Broadcast,
+  type BroadcastOutcome,
+  type BroadcastRun,
+  toBroadcastRequest,
+} from '../procedures/broadcast.ts';
 import { fingerprint } from '../procedures/document/introspect.ts';
 import { type AnyRouter, Router, tableOf } from '../procedures/router.ts';
 import { usesTopics } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
 import { ChangedFileError } from '../workers/loading.ts';
-import type { CountersByGroup, Expected } from '../workers/options.ts';
+import type { CountersByGroup, Expected, WorkerBroadcasts } from '../workers/options.ts';
 import { Pool } from '../workers/pool.ts';
 import type { PoolWorker } from '../workers/worker.ts';
-import { type Replica, type Replicas, replicasOf } from './broadcasts.ts';
+import type { Replica } from './broadcasts.ts';
 import type { ServiceContext } from './context.ts';
 import { usedGroups } from './servable.ts';
 import { logBroadcastFault, logFault, logLine, workerLog } from './worker-log.ts';
@@ -84,14 +89,33 @@ const advice = {
   alone: 'serve its router with the option modules, and it can run in workers',
 };
 
+/**
+ * How long new code is watched in its worker before the serving thread loads that code. Code that throws late mostly
+ * throws at once, or when its first connection is refused.
+ */
+const settleMs = 200;
+
 /** How long a teardown may take even if there is no grace. Most teardowns only close what is open. */
 const minTeardownMs = 1000;
 
-/**
- * A table of procedures with their executors, which serves requests until the next one takes over. It has no procedures
- * before {@link DeploymentLoad} has loaded them.
- */
-export class Deployment implements Routing, Replicas {
+/** How long the teardown of modules that never served may take. */
+const teardownMs = 1000;
+
+/** How modules come into a deployment. */
+export interface ModuleLoad {
+  /** The modules as the operator named them. */
+  readonly paths: readonly string[];
+  /** Gives the loading up, which then rejects with the signal's reason. */
+  readonly givenUp: AbortSignal;
+  /** See `WorkerEvents.onOutdated`. */
+  readonly onOutdated: (deployment: Deployment, pool: Pool, mixed: string | undefined) => void;
+}
+
+/** `signal`: aborted when the loading is given up or has failed. */
+type Loading = ModuleLoad & { readonly signal: AbortSignal };
+
+/** A table of procedures with their executors, which serves requests until the next one takes over. */
+export class Deployment implements Routing {
   /** Empty if a router without modules is served: such a router exists on this thread only. */
   readonly pools = new Map<string | undefined, Pool>();
   /** The files that the modules were loaded from, on this thread and in the workers. */
@@ -99,26 +123,33 @@ export class Deployment implements Routing, Replicas {
   readonly streams: OpenStreams;
   /** undefined: they have not loaded, or the router was given as an object. */
   modules: LoadedModules | undefined;
-  /** The modules are set up on this thread, or have begun: a broadcast that comes now is not replayed here. */
-  isEntered = false;
-  readonly #given: AnyRouter;
+  /** The procedures of this process: none before modules have loaded. */
+  router: AnyRouter;
+  /** Requests that have no answer yet. */
+  inFlight = 0;
+  /** Set once they are set up on this thread, or have begun to be: a broadcast that comes now is not replayed here. */
+  #entered: LoadedModules | undefined;
   readonly #context: ServiceContext;
+  readonly #broadcasts: WorkerBroadcasts;
   readonly #inline: InlineHost;
   readonly #placed = new Map<Procedure, Placed>();
-  #inFlight = 0;
   readonly #vacancy = new Vacancy();
   #closing: Promise<void> | undefined;
 
-  /** @param router given as an object; undefined: modules will be loaded */
-  constructor(context: ServiceContext, router: AnyRouter = new Router()) {
-    this.#given = router;
+  /** @param router given as an object; left out: modules will be loaded */
+  constructor(
+    context: ServiceContext,
+    broadcasts: WorkerBroadcasts,
+    router: AnyRouter = new Router(),
+  ) {
+    this.router = router;
     this.#context = context;
+    this.#broadcasts = broadcasts;
     const { config, log, deadlines, observation, orphans, turns, watch, shares } = context;
     this.streams = new OpenStreams(config, deadlines, context.streamShare, observation);
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const reports = { onFault: logFault(log), onLine: logLine(log) };
-    const broadcast: Broadcast = async (...given) =>
-      context.broadcasts.send(toBroadcastRequest(...given));
+    const broadcast: Broadcast = async (...given) => broadcasts.send(toBroadcastRequest(...given));
     const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
     this.#inline = new InlineHost(
       options,
@@ -130,6 +161,31 @@ export class Deployment implements Routing, Replicas {
       watch,
       shares,
     );
+  }
+
+  /**
+   * Loads modules into a deployment that has none. A load may fail, or be given up, at any step: nothing of it is left then,
+   * except for what hangs.
+   *
+   * @param isFirst nothing serves yet
+   * @throws StartupError, ChangedFileError, or the signal's reason
+   */
+  async load(load: ModuleLoad, isFirst: boolean): Promise<void> {
+    const failed = new AbortController();
+    const { givenUp } = load;
+    const loading = { ...load, signal: AbortSignal.any([givenUp, failed.signal]) };
+    try {
+      await (isFirst ? this.#loadFirst(loading) : this.#loadNext(loading));
+    } catch (error) {
+      failed.abort(error);
+      const { startTimeoutMs } = this.#context.config;
+      const pools = [...this.pools.values()];
+      await Promise.all(pools.map((pool) => pool.close(0, startTimeoutMs, givenUp.aborted)));
+      // The caller is told why the load failed, not that the teardown failed too.
+      if (this.modules !== undefined)
+        await teardownWithin(this.modules, teardownMs).catch(() => undefined);
+      throw error;
+    }
   }
 
   /**
@@ -146,25 +202,30 @@ export class Deployment implements Routing, Replicas {
     return paths.every((path, i) => locateModule(path).url === modules[i]?.url);
   }
 
-  get router(): AnyRouter {
-    return this.modules?.router ?? this.#given;
-  }
-
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
-  get broadcastNames(): readonly string[] | undefined {
-    return this.modules?.broadcasts.names;
-  }
-
-  get groups(): string[] {
-    return [...this.pools.keys()].filter((group) => group !== undefined);
-  }
-
+  /**
+   * The copies of the modules that exist, those that load among them.
+   *
+   * @param group undefined: those of all threads
+   */
   replicas(group: string | undefined): Replica[] {
-    const modules = this.isEntered ? this.modules : undefined;
-    return replicasOf(modules, this.pools, group, this.#context.log);
+    const meant = group === undefined ? [...this.pools.values()] : [this.pools.get(group)];
+    const workers = meant.flatMap((pool) => {
+      if (pool === undefined) return [];
+      const { place } = pool;
+      return pool.workers.replicas.map((worker) => ({
+        place,
+        run: (run: BroadcastRun) => worker.broadcast(run),
+      }));
+    });
+    const modules = this.#entered;
+    if (modules === undefined || group !== undefined) return workers;
+    const run = async (broadcast: BroadcastRun): Promise<BroadcastOutcome> => {
+      const outcome = await modules.broadcasts.run(broadcast);
+      if (!outcome.ok && outcome.detail !== undefined)
+        logBroadcastFault(this.#context.log, inlinePlace)(broadcast.name, outcome.detail);
+      return outcome;
+    };
+    return [{ place: inlinePlace, run }, ...workers];
   }
 
   get executors(): readonly ExecutorFigures[] {
@@ -193,24 +254,18 @@ export class Deployment implements Routing, Replicas {
     return this.#placedOf(procedure).decision;
   }
 
-  /** Counts what is under way until it has ended. */
-  track<R>(pending: Promise<R>): Promise<R> {
-    this.enter();
-    return pending.finally(() => this.leave());
-  }
-
   /** Counts a request until `leave`. */
   enter(): void {
-    this.#inFlight++;
+    this.inFlight++;
   }
 
   leave(): void {
-    if (--this.#inFlight === 0) this.#vacancy.tell();
+    if (--this.inFlight === 0) this.#vacancy.tell();
   }
 
   /** Resolves when no request is in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
-    if (this.#inFlight > 0) await this.#vacancy.within(graceMs);
+    if (this.inFlight > 0) await this.#vacancy.within(graceMs);
   }
 
   /** Finishes the requests in flight and ends. Another deployment takes new requests. */
@@ -238,6 +293,151 @@ export class Deployment implements Routing, Replicas {
     if (hung === undefined) return;
     const { log } = this.#context;
     log.error({ event: 'teardown-failed', detail: hung }, 'modules could not be torn down');
+  }
+
+  /**
+   * Loads the modules at the start of a service: on this thread, then in every worker. Nobody is served yet whom
+   * faulty code could harm.
+   */
+  async #loadFirst(load: Loading): Promise<void> {
+    const beganMs = performance.now();
+    // Its threads start while this one loads the modules.
+    this.#createPool(undefined, load);
+    const modules = await this.#loadHere(0, undefined, load);
+    const loadedMs = performance.now();
+    const { mayImport } = modules;
+    const expected = { fingerprint: fingerprintOf(modules), mayImport };
+    for (const group of this.#groupsOf(modules)) this.#createPool(group, load);
+    for (const { workers } of this.pools.values()) workers.expect(expected);
+    await this.#workersReady((aWorker) => `${aWorker} could not start`, load.signal);
+    // Later a thread that starts need not read what was seen here.
+    void this.sources.changed();
+    const [codeMs, modulesMs, workersMs] = [
+      beganMs,
+      loadedMs - beganMs,
+      performance.now() - loadedMs,
+    ].map(Math.round);
+    this.#context.log.debug(
+      { event: 'modules-loaded', codeMs, modulesMs, workersMs },
+      'the modules are loaded',
+    );
+  }
+
+  /**
+   * Loads the modules while an older loading serves: first in one worker. This thread and the other workers load only
+   * modules that loaded, registered and were set up in that worker, and threw nothing there. The workers of groups come
+   * last, since only the procedures say which groups there are.
+   */
+  async #loadNext(load: Loading): Promise<void> {
+    const { workers } = this.#createPool(undefined, load);
+    workers.startTrial();
+    const { loaded, failure } = workers.startup;
+    const inWorker = <T>(step: Promise<T>): Promise<T> =>
+      ofWorkers(Promise.race([step, failure]), 'tried in a worker', load.signal);
+    const expected = await inWorker(loaded);
+    workers.expect(expected);
+    await inWorker(workers.settle(settleMs));
+    const modules = await Promise.race([this.#loadHere(1, expected, load), inWorker(failure)]);
+    for (const group of this.#groupsOf(modules))
+      this.#createPool(group, load).workers.expect(expected);
+    const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`, load.signal);
+    await Promise.race([ready, inWorker(failure)]);
+    await inWorker(workers.settle(0));
+    const changed = await this.sources.changed();
+    if (changed !== undefined) throw new ChangedFileError(changed);
+    workers.passTrial();
+  }
+
+  async #loadHere(
+    generation: number,
+    expected: Expected | undefined,
+    { paths, signal }: Loading,
+  ): Promise<LoadedModules> {
+    const limitMs = this.#context.config.startTimeoutMs;
+    const late = new AbortController();
+    let stage: LoadStage | undefined;
+    const timer = setTimeout(() => {
+      const what = stage === undefined ? 'it' : describeStage(stage);
+      const message = `${what} had not ended on the main thread after ${limitMs} ms: ${hangHint}`;
+      late.abort(new StartupError(message));
+    }, limitMs);
+    const control: LoadControl = {
+      signal: AbortSignal.any([signal, late.signal]),
+      onStage: (next) => {
+        stage = next;
+      },
+    };
+    try {
+      const modules = await loadModules(paths, { generation, ...control });
+      const differing = this.sources.differsFrom(modules.files);
+      this.modules = modules;
+      this.router = modules.router;
+      if (differing !== undefined) throw new ChangedFileError(differing);
+      if (expected !== undefined) assertSame(modules, expected, paths);
+      this.#entered = modules;
+      await modules.setup(
+        {
+          group: undefined,
+          isMainThread: true,
+          runs: (procedure) => mayRunAt(inlinePlace, procedure),
+          replays: this.#broadcasts.replaysFor(undefined),
+          onBroadcastFailed: logBroadcastFault(this.#context.log, inlinePlace),
+        },
+        control,
+      );
+      return modules;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #groupsOf({ router }: LoadedModules): string[] {
+    const { config, log } = this.#context;
+    return usedGroups(router, Object.keys(config.groups), log);
+  }
+
+  /**
+   * Every worker of every group is ready.
+   *
+   * @param what see `ofWorkers`
+   */
+  async #workersReady(what: (aWorker: string) => string, signal: AbortSignal): Promise<void> {
+    const all = Array.from(this.pools, ([group, pool]) =>
+      ofWorkers(pool.ready(), what(aWorkerOf(group)), signal),
+    );
+    await Promise.all(all);
+  }
+
+  #createPool(group: string | undefined, { paths, onOutdated }: Loading): Pool {
+    const { config, log, observation, poolCounters, places, bodies, shares, reloads } =
+      this.#context;
+    // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
+    // modules.
+    const modules = paths.map((path) => fileURLToPath(locateModule(path).url));
+    const own = group === undefined ? config : (config.groups[group] as GroupOptions);
+    const options = {
+      ...config,
+      ...own,
+      group,
+      modules,
+      sources: this.sources,
+      isReloadComing: () => reloads.isUnderWay || reloads.isComing,
+      execArgv: workerExecArgv(modules),
+      replica: config,
+      counters: poolCounters.of(group),
+      places,
+      bodies,
+      shares,
+      streams: this.streams,
+      broadcasts: this.#broadcasts,
+    };
+    const events = {
+      ...workerLog(log, group),
+      onOutdated: (mixed?: string) => onOutdated(this, pool, mixed),
+    };
+    const pool = new Pool(options, observation, events);
+    this.pools.set(group, pool);
+    return pool;
   }
 
   #placedOf(procedure: Procedure): Placed {
@@ -311,228 +511,22 @@ async function teardownWithin(
   return `teardown() of ${paths} had not ended after ${limitMs} ms: it is left behind`;
 }
 
-/**
- * How long new code is watched in its worker before the serving thread loads that code. Code that throws late mostly
- * throws at once, or when its first connection is refused.
- */
-const settleMs = 200;
+/** This thread has loaded what the worker that tried the modules has loaded. */
+function assertSame(modules: LoadedModules, expected: Expected, paths: readonly string[]): void {
+  if (fingerprintOf(modules) === expected.fingerprint) return;
+  throw new StartupError(
+    `the modules registered other procedures, or other middleware, in the main thread than in a worker (${paths.join(', ')}), or export other broadcasts: ` +
+      'registration must not depend on the thread, the time or chance',
+  );
+}
 
-/** How long the teardown of modules that never served may take. */
-const teardownMs = 1000;
-
-/** See `WorkerEvents.onOutdated`. */
-export type OnOutdated = (deployment: Deployment, pool: Pool, mixed: string | undefined) => void;
-
-/** Loads a deployment. A load may fail, or be given up, at any step: nothing of it is left then. */
-export class DeploymentLoad {
-  readonly #deployment: Deployment;
-  readonly #paths: readonly string[];
-  readonly #context: ServiceContext;
-  readonly #givenUp: AbortSignal;
-  readonly #failed = new AbortController();
-  readonly #signal: AbortSignal;
-  readonly #onOutdated: OnOutdated;
-
-  /** @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason */
-  constructor(
-    deployment: Deployment,
-    paths: readonly string[],
-    context: ServiceContext,
-    onOutdated: OnOutdated,
-    givenUp: AbortSignal,
-  ) {
-    this.#deployment = deployment;
-    this.#paths = paths;
-    this.#context = context;
-    this.#onOutdated = onOutdated;
-    this.#givenUp = givenUp;
-    this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
-  }
-
-  /**
-   * Loads the modules at the start of a service: on this thread, then in every worker. Nobody is served yet whom
-   * faulty code could harm.
-   *
-   * @throws StartupError, ChangedFileError, or the signal's reason
-   */
-  first(): Promise<void> {
-    return this.#orDiscard(async () => {
-      const beganMs = performance.now();
-      // Its threads start while this one loads the modules.
-      this.#createPool(undefined);
-      const modules = await this.#loadHere(0, undefined);
-      const loadedMs = performance.now();
-      const { mayImport } = modules;
-      const expected = { fingerprint: fingerprintOf(modules), mayImport };
-      for (const group of this.#groupsOf(modules)) this.#createPool(group);
-      for (const { workers } of this.#deployment.pools.values()) workers.expect(expected);
-      await this.#workersReady((aWorker) => `${aWorker} could not start`);
-      // Later a thread that starts need not read what was seen here.
-      void this.#deployment.sources.changed();
-      const [codeMs, modulesMs, workersMs] = [
-        beganMs,
-        loadedMs - beganMs,
-        performance.now() - loadedMs,
-      ].map(Math.round);
-      this.#context.log.debug(
-        { event: 'modules-loaded', codeMs, modulesMs, workersMs },
-        'the modules are loaded',
-      );
-    });
-  }
-
-  /**
-   * Loads the modules while an older loading serves: first in one worker. This thread and the other workers load only
-   * modules that loaded, registered and were set up in that worker, and threw nothing there. The workers of groups come
-   * last, since only the procedures say which groups there are.
-   *
-   * @throws StartupError, ChangedFileError, or the signal's reason
-   */
-  next(): Promise<void> {
-    return this.#orDiscard(async () => {
-      const { workers } = this.#createPool(undefined);
-      workers.startTrial();
-      const { loaded, failure } = workers.startup;
-      const inWorker = <T>(step: Promise<T>): Promise<T> =>
-        this.#ofWorkers(Promise.race([step, failure]), 'tried in a worker');
-      const expected = await inWorker(loaded);
-      workers.expect(expected);
-      await inWorker(workers.settle(settleMs));
-      const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
-      for (const group of this.#groupsOf(modules)) this.#createPool(group).workers.expect(expected);
-      const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
-      await Promise.race([ready, inWorker(failure)]);
-      await inWorker(workers.settle(0));
-      const changed = await this.#deployment.sources.changed();
-      if (changed !== undefined) throw new ChangedFileError(changed);
-      workers.passTrial();
-    });
-  }
-
-  async #loadHere(generation: number, expected: Expected | undefined): Promise<LoadedModules> {
-    const limitMs = this.#context.config.startTimeoutMs;
-    const late = new AbortController();
-    let stage: LoadStage | undefined;
-    const timer = setTimeout(() => {
-      const what = stage === undefined ? 'it' : describeStage(stage);
-      const message = `${what} had not ended on the main thread after ${limitMs} ms: ${hangHint}`;
-      late.abort(new StartupError(message));
-    }, limitMs);
-    const control: LoadControl = {
-      signal: AbortSignal.any([this.#signal, late.signal]),
-      onStage: (next) => {
-        stage = next;
-      },
-    };
-    try {
-      const modules = await loadModules(this.#paths, { generation, ...control });
-      const differing = this.#deployment.sources.differsFrom(modules.files);
-      this.#deployment.modules = modules;
-      if (differing !== undefined) throw new ChangedFileError(differing);
-      if (expected !== undefined) this.#assertSame(modules, expected);
-      this.#deployment.isEntered = true;
-      await modules.setup(
-        {
-          group: undefined,
-          isMainThread: true,
-          runs: (procedure) => mayRunAt(inlinePlace, procedure),
-          replays: this.#context.broadcasts.replaysFor(undefined),
-          onBroadcastFailed: logBroadcastFault(this.#context.log, inlinePlace),
-        },
-        control,
-      );
-      return modules;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** This thread has loaded what the worker that tried the modules has loaded. */
-  #assertSame(modules: LoadedModules, { fingerprint: expected }: Expected): void {
-    if (fingerprintOf(modules) === expected) return;
-    throw new StartupError(
-      `the modules registered other procedures, or other middleware, in the main thread than in a worker (${this.#paths.join(', ')}), or export other broadcasts: ` +
-        'registration must not depend on the thread, the time or chance',
-    );
-  }
-
-  #groupsOf({ router }: LoadedModules): string[] {
-    const { config, log } = this.#context;
-    return usedGroups(router, Object.keys(config.groups), log);
-  }
-
-  /**
-   * Every worker of every group is ready.
-   *
-   * @param what see `#ofWorkers`
-   */
-  async #workersReady(what: (aWorker: string) => string): Promise<void> {
-    const all = Array.from(this.#deployment.pools, ([group, pool]) =>
-      this.#ofWorkers(pool.ready(), what(aWorkerOf(group))),
-    );
-    await Promise.all(all);
-  }
-
-  #createPool(group: string | undefined): Pool {
-    const { config, log, observation, poolCounters, places, bodies, shares, broadcasts, reloads } =
-      this.#context;
-    // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
-    // modules.
-    const modules = this.#paths.map((path) => fileURLToPath(locateModule(path).url));
-    const own = group === undefined ? config : (config.groups[group] as GroupOptions);
-    const options = {
-      ...config,
-      ...own,
-      group,
-      modules,
-      sources: this.#deployment.sources,
-      isReloadComing: () => reloads.isUnderWay || reloads.isComing,
-      execArgv: workerExecArgv(modules),
-      replica: config,
-      counters: poolCounters.of(group),
-      places,
-      bodies,
-      shares,
-      streams: this.#deployment.streams,
-      broadcasts,
-    };
-    const events = {
-      ...workerLog(log, group),
-      onOutdated: (mixed?: string) => this.#onOutdated(this.#deployment, pool, mixed),
-    };
-    const pool = new Pool(options, observation, events);
-    this.#deployment.pools.set(group, pool);
-    return pool;
-  }
-
-  /** @param what the beginning of the error's message, before what went wrong in the worker */
-  async #ofWorkers<T>(step: Promise<T>, what: string): Promise<T> {
-    try {
-      return await orAborted(step, this.#signal);
-    } catch (error) {
-      if (this.#signal.aborted || error instanceof ChangedFileError) throw error;
-      const message = messageOf(error);
-      throw new StartupError(`${what}: ${message}`, { cause: error });
-    }
-  }
-
-  /** Rejects when nothing is left of a load that failed, except for what hangs. */
-  async #orDiscard(load: () => Promise<void>): Promise<void> {
-    try {
-      await load();
-    } catch (error) {
-      this.#failed.abort(error);
-      await this.#discard();
-      throw error;
-    }
-  }
-
-  async #discard(): Promise<void> {
-    const { startTimeoutMs } = this.#context.config;
-    const { aborted } = this.#givenUp;
-    const { pools, modules } = this.#deployment;
-    await Promise.all(Array.from(pools.values(), (pool) => pool.close(0, startTimeoutMs, aborted)));
-    // The caller is told why the load failed, not that the teardown failed too.
-    if (modules !== undefined) await teardownWithin(modules, teardownMs).catch(() => undefined);
+/** @param what the beginning of the error's message, before what went wrong in the worker */
+async function ofWorkers<T>(step: Promise<T>, what: string, signal: AbortSignal): Promise<T> {
+  try {
+    return await orAborted(step, signal);
+  } catch (error) {
+    if (signal.aborted || error instanceof ChangedFileError) throw error;
+    const message = messageOf(error);
+    throw new StartupError(`${what}: ${message}`, { cause: error });
   }
 }

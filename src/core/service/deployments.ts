@@ -4,6 +4,11 @@ import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { isDoneWithin } from '../base/timer.ts';
 import { locateModule, watchFile } from '../modules/module-files.ts';
+import type {
+  BroadcastReplay,
+  BroadcastRequest,
+  BroadcastResult,
+} from '../procedures/broadcast.ts';
 import {
   type AnyRouter,
   Router,
@@ -14,8 +19,10 @@ import {
 } from '../procedures/router.ts';
 import { limitedStrings } from '../schema/pattern-limits.ts';
 import { ChangedFileError } from '../workers/loading.ts';
+import type { WorkerBroadcasts } from '../workers/options.ts';
+import { assertPossible, Replays, resultsWithin } from './broadcasts.ts';
 import type { DispatcherOptions, ServiceContext } from './context.ts';
-import { Deployment, DeploymentLoad, type OnOutdated } from './deployment.ts';
+import { Deployment, type ModuleLoad } from './deployment.ts';
 import {
   assertRunsInline,
   limitsOfPatterns,
@@ -28,16 +35,23 @@ import {
  * The deployments of a service: the one that takes new requests, and older ones that still finish theirs. A reload
  * loads the next beside the current one and swaps the two in one step. So no call is lost, and no call sees two
  * deployments.
+ *
+ * A broadcast reaches in one step each thread that exists, those that a reload prepares too, and each thread that starts later
+ * is given what is replayed as it starts. So a thread gets each broadcast once, and those of one name in their order, whatever
+ * is replaced or reloaded meanwhile.
  */
-export class Deployments {
+export class Deployments implements WorkerBroadcasts {
   /** The procedures that are served now, as one object that stays the same through all reloads. */
   readonly router: AnyRouter;
+  /** Takes new requests. undefined before the start and after the end. */
+  current: Deployment | undefined;
   readonly #modules: readonly string[] | undefined;
   readonly #context: ServiceContext;
   /** Older deployments that still finish their requests. */
   readonly #retired = new Set<Deployment>();
-  #current: Deployment | undefined;
+  /** What the start or the reload that is in progress loads. */
   #next: Deployment | undefined;
+  readonly #replays = new Replays();
   /** Gives up what is being loaded: see {@link reload} and {@link close}. */
   #givenUp = new AbortController();
   /** Of the last start or reload. */
@@ -50,27 +64,16 @@ export class Deployments {
     this.#modules = source.modules;
     this.#context = context;
     this.router = source.router ?? new Router();
-    context.broadcasts.attach(this);
     if (source.modules !== undefined) setServedReload(this.router, (path) => this.reload(path));
-  }
-
-  /** undefined before the start and after the end. */
-  get current(): Deployment | undefined {
-    return this.#current;
-  }
-
-  /** What the start or the reload that is in progress loads. */
-  get next(): Deployment | undefined {
-    return this.#next;
   }
 
   /** All deployments that have not ended, the current one first. */
   get all(): readonly Deployment[] {
-    return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
+    return this.current === undefined ? [...this.#retired] : [this.current, ...this.#retired];
   }
 
   get inFlight(): number {
-    let sum = this.#current?.inFlight ?? 0;
+    let sum = this.current?.inFlight ?? 0;
     if (this.#retired.size === 0) return sum; // read at each request
     for (const retired of this.#retired) sum += retired.inFlight;
     return sum;
@@ -83,7 +86,7 @@ export class Deployments {
       const { config, log, cluster } = this.#context;
       assertRunsInline(this.router, log, cluster?.isGateway === true);
       usedGroups(this.router, Object.keys(config.groups), log);
-      this.#current = new Deployment(this.#context, this.router);
+      this.current = new Deployment(this.#context, this, this.router);
       return;
     }
     this.#outcome = this.#deploy(modules);
@@ -107,6 +110,34 @@ export class Deployments {
     return this.#outcome;
   }
 
+  /**
+   * Runs a broadcast. Threads of a deployment that a reload prepares run it too, and are not in the answer.
+   *
+   * @throws Error, TypeError (rejects) for names and params that cannot be, and if nothing serves
+   */
+  async send(request: BroadcastRequest): Promise<BroadcastResult[]> {
+    const { config } = this.#context;
+    const { name, params, group, timeoutMs = config.timeoutMs } = request;
+    const { current } = this;
+    if (current === undefined) throw new Error('broadcast: the service is closed');
+    const groups = [...current.pools.keys()].filter((one) => one !== undefined);
+    assertPossible(request, current.modules?.broadcasts.names, groups, config.maxBodyBytes);
+    this.#replays.note(request);
+    const run = { name, params, timeoutMs };
+    for (const replica of this.#next?.replicas(group) ?? []) void replica.run(run);
+    // Its threads are there until the answer is.
+    current.enter();
+    try {
+      return await resultsWithin(current.replicas(group), run);
+    } finally {
+      current.leave();
+    }
+  }
+
+  replaysFor(group: string | undefined): readonly BroadcastReplay[] {
+    return this.#replays.for(group);
+  }
+
   /** Resolves when no deployment has a request in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
     await Promise.all(this.all.map((one) => one.idle(graceMs)));
@@ -125,7 +156,7 @@ export class Deployments {
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const { all } = this;
-    this.#current = undefined;
+    this.current = undefined;
     this.#givenUp.abort();
     // `allSettled`: a teardown that fails must not leave the other deployments running.
     const ended = await Promise.allSettled(all.map((one) => one.close(graceMs)));
@@ -147,7 +178,7 @@ export class Deployments {
         throw new StartupError(`${path} is not among the served modules: ${served}`);
       }
     }
-    if (this.#current !== undefined) return this.#modules;
+    if (this.current !== undefined) return this.#modules;
     const why = this.#closed ? 'is closed' : 'has not started: await ready() first';
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
@@ -181,15 +212,15 @@ export class Deployments {
       for (let left = tries; !this.#closed; ) {
         this.#givenUp = new AbortController();
         const { signal } = this.#givenUp;
-        const old = this.#current;
+        const old = this.current;
         const isUpToDate = await old?.isUpToDate(modules);
         if (signal.aborted) continue;
         if (isUpToDate) return false;
-        const next = new Deployment(this.#context);
+        const next = new Deployment(this.#context, this);
         this.#next = next;
-        const load = new DeploymentLoad(next, modules, this.#context, this.#onOutdated, signal);
+        const load = { paths: modules, givenUp: signal, onOutdated: this.#onOutdated };
         try {
-          await (old === undefined && left === tries ? load.first() : load.next());
+          await next.load(load, old === undefined && left === tries);
           if (!signal.aborted) {
             this.#swap(next);
             return true;
@@ -227,13 +258,13 @@ export class Deployments {
    * Deploys the new code if no worker with the old code is left, so that the service keeps answering: it would otherwise
    * stand still until somebody asked for a reload. And if a worker runs part of the new code already.
    */
-  readonly #onOutdated: OnOutdated = (deployment, pool, mixed) => {
+  readonly #onOutdated: ModuleLoad['onOutdated'] = (deployment, pool, mixed) => {
     if (this.#retired.has(deployment)) {
       pool.workers.takeOtherCode();
       return;
     }
     const { log, reloads } = this.#context;
-    if (deployment !== this.#current || reloads.isUnderWay) return;
+    if (deployment !== this.current || reloads.isUnderWay) return;
     log.warn(
       { event: 'reload-needed', file: mixed },
       mixed === undefined
@@ -266,10 +297,10 @@ export class Deployments {
   }
 
   #swap(loaded: Deployment): void {
-    const old = this.#current;
+    const old = this.current;
     replaceTable(this.router, tableOf(loaded.router), sourcesOf(loaded.router));
-    this.#current = loaded;
-    this.#context.broadcasts.keepOnly(loaded.broadcastNames ?? []);
+    this.current = loaded;
+    this.#replays.keepOnly(loaded.modules?.broadcasts.names ?? []);
     this.#tellOfSchemas();
     for (const given of loaded.modules?.empty ?? [])
       warnOfNoProcedures(`the router of ${given}`, this.#context.log);

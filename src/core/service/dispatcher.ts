@@ -367,7 +367,7 @@ export class Dispatcher implements Service {
   ): Promise<BroadcastResult[]> {
     const request = toBroadcastRequest(name, params, options);
     if (this.#isBeforeStart) await this.ready();
-    return this.#context.broadcasts.send(request);
+    return this.#deployments.send(request);
   }
 
   /** Makes `state` say `draining` from now on, for health checks. The service goes on serving until `close()`. */

@@ -131,8 +131,8 @@ describe('rendered metrics', () => {
     const full = {
       ...snapshot('0', (counters) => {
         counters.record('a', 0, 'worker', 5, 5, 5);
-        counters.at('worker').recordBatch('a', 3);
-        counters.at('worker').recordAffinity('a', 'hit', 3);
+        counters.recordBatch('a', 'worker', 3);
+        counters.recordAffinity('a', 'worker', 'hit', 3);
       }),
       gauges,
       places: [{ procedure: 'a', place: 'worker', cause: 'declared' }],
@@ -152,7 +152,7 @@ describe('rendered metrics', () => {
     const runs = [1, 3, 1024].map((calls, process) =>
       snapshot(String(process), (counters) => {
         counters.record('a', 0, 'worker', 5, 5);
-        counters.at('worker').recordBatch('a', calls);
+        counters.recordBatch('a', 'worker', calls);
         counters.record('b', 0, 'inline', 0, 5);
       }),
     );
@@ -171,8 +171,8 @@ describe('rendered metrics', () => {
     const processes = (['hit', 'steal', 'hit'] as const).map((outcome, process) =>
       snapshot(String(process), (counters) => {
         counters.record('a', 0, 'worker', 5, 5);
-        counters.at('worker').recordAffinity('a', outcome, 250);
-        if (process > 0) counters.at('worker').recordAffinity('a', 'none', 0);
+        counters.recordAffinity('a', 'worker', outcome, 250);
+        if (process > 0) counters.recordAffinity('a', 'worker', 'none', 0);
       }),
     );
     const seen = new Exposition(await renderMetrics(crossed(processes)));
@@ -196,7 +196,7 @@ describe('rendered metrics', () => {
     const two = snapshot('2', (counters) => {
       counters.record('a', 0, 'worker', 20, 20, 15);
       counters.record('b', 0, 'inline', 0, 5, 5);
-      counters.recordRefused('(unknown)', -32601);
+      counters.record('(unknown)', -32601, 'none', 0, -1);
     });
     const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6, 4e6));
     const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
@@ -276,7 +276,7 @@ describe('rendered metrics', () => {
 
   it('escape what a label may hold', async () => {
     const hostile = 'a"b\\c\nd{}=,\u001b é';
-    const one = snapshot('0', (counters) => counters.recordRefused(hostile, -32601));
+    const one = snapshot('0', (counters) => counters.record(hostile, -32601, 'none', 0, -1));
     const exposition = new Exposition(await renderMetrics([one]));
     assert.deepEqual(exposition.calls(), { [`${hostile} -32601 none`]: 1 });
   });

@@ -1,5 +1,5 @@
 import type { Overload } from '../base/overloads.ts';
-import { inlinePlace, noPlace, type Place } from '../base/place.ts';
+import { noPlace, type Place } from '../base/place.ts';
 import type { Config } from '../config/config.ts';
 import {
   type AffinityOutcome,
@@ -100,11 +100,11 @@ export class Observation implements CallObserver {
   }
 
   onHandlerBatch(procedure: string, place: Place, calls: number): void {
-    this.counters?.at(place).recordBatch(procedure, calls);
+    this.counters?.recordBatch(procedure, place, calls);
   }
 
   onAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
-    this.counters?.at(place).recordAffinity(procedure, outcome, waitMs);
+    this.counters?.recordAffinity(procedure, place, outcome, waitMs);
   }
 
   #logSlow(
@@ -160,7 +160,7 @@ export class Observation implements CallObserver {
     scope: RequestScope,
   ): void {
     const label = code === ErrorCode.MethodNotFound ? unknownMethod : noMethod;
-    this.counters?.recordRefused(label, code);
+    this.counters?.record(label, code, noPlace, 0, neverRan);
     noteEnding(scope, code, neverRan);
     if (code === ErrorCode.Overloaded) this.#noteShed();
     if (this.#tell === undefined) return;
@@ -320,8 +320,8 @@ const noTimes: Times = new CallTimes().totals();
 
 interface ProcedureCounter {
   readonly codes: CodeCounter;
-  /** The procedure's own times, or the times that all procedures past the limit share. */
-  readonly times: CallTimes;
+  /** The procedure's own times, or those that all procedures of the place past the limit share. undefined: it has no place. */
+  readonly times: CallTimes | undefined;
   /** Made with the first run of a batch handler. */
   batches: Histogram | undefined;
   /** Made with the first call that has affinity. */
@@ -333,78 +333,20 @@ interface AffinityCounter {
   readonly waitSeconds: Partial<Record<AffinityOutcome, number>>;
 }
 
-class PlaceCounters {
-  readonly #place: Place;
-  readonly #counters = new Map<string, ProcedureCounter>();
-  #others: CallTimes | undefined;
-
-  constructor(place: Place) {
-    this.#place = place;
-  }
-
-  record(procedure: string, code: number, waitUs: number, runUs: number, busyUs: number): void {
-    const { codes, times } = this.#of(procedure);
-    codes.record(code);
-    times.record(waitUs, runUs, busyUs);
-  }
-
-  /** Counts a run of a batch handler, which took so many calls at once. */
-  recordBatch(procedure: string, calls: number): void {
-    const counter = this.#of(procedure);
-    counter.batches ??= new Histogram(Float64Array.from(batchBounds), 1);
-    counter.batches.record(calls);
-  }
-
-  recordAffinity(procedure: string, outcome: AffinityOutcome, waitMs: number): void {
-    const counter = this.#of(procedure);
-    counter.affinity ??= { calls: {}, waitSeconds: {} };
-    const { calls, waitSeconds } = counter.affinity;
-    calls[outcome] = (calls[outcome] ?? 0) + 1;
-    waitSeconds[outcome] = (waitSeconds[outcome] ?? 0) + waitMs / 1000;
-  }
-
-  *rows(): Generator<CallTotals, void, undefined> {
-    const place = this.#place;
-    for (const [procedure, { codes, times, batches, affinity }] of this.#counters) {
-      const own = times === this.#others ? noTimes : times.totals();
-      const together = batches && { batches: batches.totals() };
-      const seated = affinity && { affinity: structuredClone(affinity) };
-      yield { procedure, place, codes: codes.totals(), ...own, ...together, ...seated };
-    }
-    if (this.#others !== undefined) {
-      yield { procedure: otherProcedures, place, codes: {}, ...this.#others.totals() };
-    }
-  }
-
-  #of(procedure: string): ProcedureCounter {
-    const known = this.#counters.get(procedure);
-    if (known !== undefined) return known;
-    let times = new CallTimes();
-    if (this.#counters.size >= maxTimed) {
-      this.#others ??= times;
-      times = this.#others;
-    }
-    const counter: ProcedureCounter = {
-      codes: new CodeCounter(),
-      times,
-      batches: undefined,
-      affinity: undefined,
-    };
-    this.#counters.set(procedure, counter);
-    return counter;
-  }
+interface PlaceCounters {
+  readonly procedures: Map<string, ProcedureCounter>;
+  /** Made with the first procedure past the limit. */
+  others: CallTimes | undefined;
 }
 
 /** Counts calls by procedure and place. A reload keeps the counts: a name that was called once is a series for ever. */
 export class CallCounters {
-  readonly #inline = new PlaceCounters(inlinePlace);
-  /** The other places: each has counters from its first call on. */
-  readonly #away = new Map<Place, PlaceCounters>();
-  readonly #refused = new Map<string, CodeCounter>();
+  readonly #places = new Map<Place, PlaceCounters>();
 
   /**
    * Counts a call that has ended in a place, whichever places there are.
    *
+   * @param procedure or a label for all unknown methods
    * @param runUs microseconds, `neverRan` or `notTimed`
    * @param busyUs see {@link CallObserver.onCall}
    */
@@ -416,29 +358,24 @@ export class CallCounters {
     runUs: number,
     busyUs = 0,
   ): void {
-    if (place === noPlace) this.recordRefused(procedure, code);
-    else this.at(place).record(procedure, code, waitUs, runUs, busyUs);
+    const { codes, times } = this.#of(procedure, place);
+    codes.record(code);
+    times?.record(waitUs, runUs, busyUs);
   }
 
-  /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */
-  recordRefused(label: string, code: number): void {
-    let counter = this.#refused.get(label);
-    if (counter === undefined) {
-      counter = new CodeCounter();
-      this.#refused.set(label, counter);
-    }
-    counter.record(code);
+  /** Counts a run of a batch handler, which took so many calls at once. */
+  recordBatch(procedure: string, place: Place, calls: number): void {
+    const counter = this.#of(procedure, place);
+    counter.batches ??= new Histogram(Float64Array.from(batchBounds), 1);
+    counter.batches.record(calls);
   }
 
-  /** Where the calls of a place are counted. */
-  at(place: Place): PlaceCounters {
-    if (place === inlinePlace) return this.#inline;
-    let counters = this.#away.get(place);
-    if (counters === undefined) {
-      counters = new PlaceCounters(place);
-      this.#away.set(place, counters);
-    }
-    return counters;
+  recordAffinity(procedure: string, place: Place, outcome: AffinityOutcome, waitMs: number): void {
+    const counter = this.#of(procedure, place);
+    counter.affinity ??= { calls: {}, waitSeconds: {} };
+    const { calls, waitSeconds } = counter.affinity;
+    calls[outcome] = (calls[outcome] ?? 0) + 1;
+    waitSeconds[outcome] = (waitSeconds[outcome] ?? 0) + waitMs / 1000;
   }
 
   totals(): CallTotals[] {
@@ -447,10 +384,35 @@ export class CallCounters {
 
   /** The same, row by row, for who must not hold the thread. Rows that come meanwhile may be among them. */
   *rows(): Generator<CallTotals, void, undefined> {
-    yield* this.#inline.rows();
-    for (const counters of this.#away.values()) yield* counters.rows();
-    for (const [procedure, counter] of this.#refused) {
-      yield { procedure, place: noPlace, codes: counter.totals(), ...noTimes };
+    for (const [place, { procedures, others }] of this.#places) {
+      for (const [procedure, { codes, times, batches, affinity }] of procedures) {
+        const own = times === undefined || times === others ? noTimes : times.totals();
+        const together = batches && { batches: batches.totals() };
+        const seated = affinity && { affinity: structuredClone(affinity) };
+        yield { procedure, place, codes: codes.totals(), ...own, ...together, ...seated };
+      }
+      if (others !== undefined)
+        yield { procedure: otherProcedures, place, codes: {}, ...others.totals() };
     }
+  }
+
+  #of(procedure: string, place: Place): ProcedureCounter {
+    let counters = this.#places.get(place);
+    if (counters === undefined) {
+      counters = { procedures: new Map(), others: undefined };
+      this.#places.set(place, counters);
+    }
+    const known = counters.procedures.get(procedure);
+    if (known !== undefined) return known;
+    const hasOwn = counters.procedures.size < maxTimed;
+    if (!hasOwn && place !== noPlace) counters.others ??= new CallTimes();
+    const counter: ProcedureCounter = {
+      codes: new CodeCounter(),
+      times: place === noPlace ? undefined : hasOwn ? new CallTimes() : counters.others,
+      batches: undefined,
+      affinity: undefined,
+    };
+    counters.procedures.set(procedure, counter);
+    return counter;
   }
 }

@@ -57,9 +57,13 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   readonly receivedAt: number;
   /** Set by whoever traces the request, before its calls are read. */
   trace: RequestTrace | undefined = undefined;
+  /** Whether its caller has gone. Set by `cancel` alone. */
+  cancelled = false;
+  /** Milliseconds from receipt for the whole request; undefined: no limit. Set by `limitTo` alone. */
+  timeoutMs: number | undefined;
+  /** When the caller stops waiting, by `clockMs`; Infinity where the request has no limit. */
+  expiresAt: number;
   readonly #facts: ScopeFacts;
-  #timeoutMs: number | undefined;
-  #cancelled = false;
   /** What is known of the caller, JSON text; undefined: `authenticate` said nothing. */
   authText: string | undefined;
   #headersText: string | undefined;
@@ -81,6 +85,7 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   callTimeoutMs: number | undefined;
   /** Of the requests in flight, while this is one of them: see {@link Holder}. */
   #inFlight: Share<RequestScope> | undefined;
+  readonly amount = 1;
   slot: number | undefined;
   account: Account | undefined;
   /**
@@ -94,8 +99,9 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   /** @param facts kept, and read when a call asks: a fact that is costly to find may be a getter */
   constructor(facts: ScopeFacts = noFacts, receivedAt: number = clockMs()) {
     this.#facts = facts;
-    this.#timeoutMs = facts.timeoutMs;
     this.receivedAt = receivedAt;
+    this.timeoutMs = facts.timeoutMs;
+    this.expiresAt = receivedAt + (facts.timeoutMs ?? Number.POSITIVE_INFINITY);
   }
 
   get headers(): Readonly<Record<string, string>> {
@@ -138,15 +144,6 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
     return toTracestate(tracestate);
   }
 
-  get cancelled(): boolean {
-    return this.#cancelled;
-  }
-
-  /** Milliseconds from receipt for the whole request; undefined: no limit. */
-  get timeoutMs(): number | undefined {
-    return this.#timeoutMs;
-  }
-
   /** Milliseconds from receipt that the caller itself gives the request; undefined: it did not say. */
   get callerTimeoutMs(): number | undefined {
     return this.#facts.timeoutMs;
@@ -154,27 +151,18 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
 
   /** Lowers the limit of the whole request, never raises it. */
   limitTo(timeoutMs: number): void {
-    if (this.#timeoutMs === undefined || timeoutMs < this.#timeoutMs) this.#timeoutMs = timeoutMs;
-  }
-
-  /** When the caller stops waiting, by `clockMs`; Infinity where the request has no limit. */
-  get expiresAt(): number {
-    return this.#timeoutMs === undefined
-      ? Number.POSITIVE_INFINITY
-      : this.receivedAt + this.#timeoutMs;
+    if (this.timeoutMs !== undefined && timeoutMs >= this.timeoutMs) return;
+    this.timeoutMs = timeoutMs;
+    this.expiresAt = this.receivedAt + timeoutMs;
   }
 
   get scope(): this {
     return this;
   }
 
-  get amount(): number {
-    return 1;
-  }
-
   /** Counts the request as in flight, until `leaveFlight` or until its caller has gone. */
   enterFlight(inFlight: Share<RequestScope>): void {
-    if (this.#cancelled) return;
+    if (this.cancelled) return;
     this.#inFlight = inFlight;
     inFlight.take(this);
   }
@@ -186,8 +174,8 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
 
   /** Tells the calls that the caller has gone. Idempotent. */
   cancel(): void {
-    if (this.#cancelled) return;
-    this.#cancelled = true;
+    if (this.cancelled) return;
+    this.cancelled = true;
     this.leaveFlight();
     const listener = this.#listener;
     const others = this.#others;

@@ -474,10 +474,15 @@ export const plainUs = 8000;
  *               |
  *               +-> shared -> worker       once more than 8 ms of it do
  */
-export class WaitingLine<Work extends QueuedWork> {
-  readonly #arrivals = new PlainQueue<Work>();
+export class WaitingLine<Work extends QueuedWork> implements WaitingPlace {
   readonly #shared: FairQueue<Work>;
   readonly #plainUs: number;
+  /** In the order in which they came. One that was dropped is skipped. Taking the oldest copies nothing. */
+  #arrivals: (Work | undefined)[] = [];
+  #first = 0;
+  /** Calls that have arrived and are on no caller's account yet, and what they are expected to cost a worker, microseconds. */
+  unsharedCalls = 0;
+  unsharedUs = 0;
 
   /** @param most work that may wait in the order in which it came, microseconds */
   constructor(callers: QueuedCallers<Work>, most = plainUs) {
@@ -487,20 +492,12 @@ export class WaitingLine<Work extends QueuedWork> {
 
   /** Calls that wait. */
   get size(): number {
-    return this.#arrivals.size + this.#shared.size;
-  }
-
-  /** Calls that have arrived and are on no caller's account yet. */
-  get unsharedCalls(): number {
-    return this.#arrivals.size;
-  }
-
-  /** Work that those calls are expected to cost, microseconds. */
-  get unsharedUs(): number {
-    return this.#arrivals.workUs;
+    return this.unsharedCalls + this.#shared.size;
   }
 
   add(entry: Work): void {
+    this.#count(entry, 1);
+    entry.queue = this;
     this.#arrivals.push(entry);
   }
 
@@ -511,12 +508,18 @@ export class WaitingLine<Work extends QueuedWork> {
 
   /** The entry that goes next. It stays here until `shift`. */
   peek(): Work | undefined {
-    if (this.#arrivals.workUs + this.#shared.workUs > this.#plainUs) this.share();
-    return this.#shared.peek() ?? this.#arrivals.peek();
+    if (this.unsharedUs + this.#shared.workUs > this.#plainUs) this.share();
+    return this.#shared.peek() ?? this.#peekArrivals();
   }
 
   shift(): Work | undefined {
-    return this.#shared.shift() ?? this.#arrivals.shift();
+    return this.#shared.shift() ?? this.#shiftArrivals();
+  }
+
+  /** Takes an arrival out. */
+  drop(entry: QueuedWork): void {
+    this.#count(entry, -1);
+    entry.queue = undefined;
   }
 
   /** See `payFor` of FairQueue. */
@@ -525,75 +528,45 @@ export class WaitingLine<Work extends QueuedWork> {
   }
 
   share(): void {
-    for (let entry = this.#arrivals.shift(); entry !== undefined; entry = this.#arrivals.shift()) {
+    for (let entry = this.#shiftArrivals(); entry !== undefined; entry = this.#shiftArrivals()) {
       this.#shared.push(entry);
     }
   }
 
   get all(): Work[] {
-    return [...this.#shared.all, ...this.#arrivals.all];
-  }
-}
-
-/** Entries in the order in which they came. Taking the oldest entry copies nothing. */
-class PlainQueue<Work extends QueuedWork> implements WaitingPlace {
-  #items: (Work | undefined)[] = [];
-  #head = 0;
-
-  /** Calls that wait. */
-  size = 0;
-  /** What they are expected to cost a worker, microseconds. */
-  workUs = 0;
-
-  push(entry: Work): void {
-    this.#count(entry, 1);
-    entry.queue = this;
-    this.#items.push(entry);
+    const entries = this.#shared.all;
+    for (const entry of this.#arrivals) if (entry?.queue === this) entries.push(entry);
+    return entries;
   }
 
-  peek(): Work | undefined {
-    while (this.#head < this.#items.length) {
-      const entry = this.#items[this.#head];
-      // An entry that was dropped is not here any more: its entry is skipped.
+  #peekArrivals(): Work | undefined {
+    while (this.#first < this.#arrivals.length) {
+      const entry = this.#arrivals[this.#first];
       if (entry?.queue === this) return entry;
       this.#advance();
     }
     return undefined;
   }
 
-  shift(): Work | undefined {
-    const entry = this.peek();
+  #shiftArrivals(): Work | undefined {
+    const entry = this.#peekArrivals();
     if (entry === undefined) return undefined;
     this.drop(entry);
     this.#advance();
     return entry;
   }
 
-  drop(entry: QueuedWork): void {
-    this.#count(entry, -1);
-    entry.queue = undefined;
-  }
-
-  get all(): Work[] {
-    const entries: Work[] = [];
-    for (let i = this.#head; i < this.#items.length; i++) {
-      const entry = this.#items[i];
-      if (entry?.queue === this) entries.push(entry);
-    }
-    return entries;
-  }
-
   #count(entry: QueuedWork, sign: 1 | -1): void {
-    this.size += sign * entry.waiting;
-    // Sums of floats drift: an empty queue's work is exactly nothing.
-    this.workUs = this.size === 0 ? 0 : this.workUs + sign * entry.expectedUs;
+    this.unsharedCalls += sign * entry.waiting;
+    // Sums of floats drift: the work of no calls is exactly nothing.
+    this.unsharedUs = this.unsharedCalls === 0 ? 0 : this.unsharedUs + sign * entry.expectedUs;
   }
 
   #advance(): void {
-    this.#items[this.#head++] = undefined;
-    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head);
-      this.#head = 0;
+    this.#arrivals[this.#first++] = undefined;
+    if (this.#first > 1024 && this.#first * 2 > this.#arrivals.length) {
+      this.#arrivals = this.#arrivals.slice(this.#first);
+      this.#first = 0;
     }
   }
 }

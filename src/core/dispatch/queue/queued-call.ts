@@ -100,6 +100,11 @@ const portionUs = 8000;
  */
 export class QueuedCall implements QueuedWork, CancelListener {
   call: Call;
+  readonly scope: RequestScope;
+  readonly procedure: Procedure;
+  /** How it runs together with others; undefined: it does not. Calls in order run one by one. */
+  readonly rules: BatchRules | undefined;
+  readonly ending: CallEnding;
   readonly cost: CostEstimate;
   /** Expected microseconds on the worker, with the time that copying the params takes. */
   readonly callUs: number;
@@ -161,6 +166,9 @@ export class QueuedCall implements QueuedWork, CancelListener {
     receiver: ReplySink | OrderedCalls,
   ) {
     this.call = call;
+    this.scope = call.scope;
+    this.procedure = call.procedure;
+    this.ending = owner.ending;
     this.cost = cost;
     this.#bytes = bytes;
     // A whole number: sums of floats drift, and the load of a worker that only waits must be exactly 0.
@@ -170,27 +178,16 @@ export class QueuedCall implements QueuedWork, CancelListener {
     this.#owner = owner;
     if (receiver instanceof OrderedCalls) {
       this.order = receiver;
+      this.rules = undefined;
       this.#sink = undefined;
       this.index = receiver.append(this);
     } else {
       this.order = undefined;
+      this.rules = call.procedure.batch;
       this.index = 0;
       this.#sink = receiver;
       call.scope.addListener(this);
     }
-  }
-
-  get scope(): RequestScope {
-    return this.call.scope;
-  }
-
-  get procedure(): Procedure {
-    return this.call.procedure;
-  }
-
-  /** How it runs together with others; undefined: it does not. Calls in order run one by one. */
-  get rules(): BatchRules | undefined {
-    return this.order === undefined ? this.call.procedure.batch : undefined;
   }
 
   get isAnswered(): boolean {
@@ -314,10 +311,6 @@ export class QueuedCall implements QueuedWork, CancelListener {
     this.call = { ...this.call, params: undefined, source: undefined };
   }
 
-  get ending(): CallEnding {
-    return this.#owner.ending;
-  }
-
   /** Returns whether the next call may go along. */
   #send(receiver: CallReceiver, follows: boolean): boolean {
     this.state = 'sent';
@@ -359,7 +352,7 @@ export class QueuedCall implements QueuedWork, CancelListener {
       this.order.end(this, reply);
       return;
     }
-    this.call.scope.removeListener(this);
+    this.scope.removeListener(this);
     this.#sink?.onReply(reply);
   }
 }

@@ -123,7 +123,7 @@ type Read = (schema: unknown, path: string) => SchemaNode | undefined;
 function withNodes(document: JsonObject, use: (read: Read) => readonly Method[]) {
   try {
     return readJsonSchemas(
-      { strictness: 'document', references: 'named', bytes: true, document },
+      { strictness: 'document', bytes: true, document },
       (read) => use((schema, path) => (schema === undefined ? undefined : read(schema, path))),
     );
   } catch (error) {

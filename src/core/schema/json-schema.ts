@@ -6,7 +6,6 @@ import { isObject } from '../base/value-kinds.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import {
   anything,
-  hasDefault,
   intersectionOf,
   type Member,
   type NamePattern,
@@ -42,17 +41,10 @@ export interface JsonSchemaOptions {
    * - `document`: nobody validates here. Such a keyword is a note, and formats and patterns stay as they are written.
    */
   readonly strictness: 'checked' | 'library' | 'document';
-  /** Whether defaults are filled in, as in params: a member with a default is then not required. */
-  readonly fills?: boolean;
   /** Whether base64 text is read as bytes, if it is written as `Type.Base64()` is. */
   readonly bytes?: boolean;
   /** The document that references lead into, if they lead out of the schema. */
   readonly document?: unknown;
-  /**
-   * `named`: each type that a reference leads to is a node with a name, once. `recursive`: only a type that holds itself
-   * is, and others are written out where a reference stands.
-   */
-  readonly references?: 'named' | 'recursive';
 }
 
 /**
@@ -89,8 +81,6 @@ interface Place {
   readonly root: Root;
   readonly path: string;
   readonly depth: number;
-  /** Within `not`: nothing is filled there, so that a default makes no member optional. */
-  readonly isInNot: boolean;
   /** The types of the schema around it, which describes the same value: they hold for a part that names no type. */
   readonly types: readonly JsonType[] | undefined;
   /** A schema around it says `unevaluatedProperties` of the same value: of undeclared members nothing else is said. */
@@ -189,8 +179,7 @@ class JsonSchemaReader {
         this.#refuse(at, 'a JSON Schema is an object, true or false');
       return { kind: 'unknown', notes: {} };
     }
-    const { references, document } = this.#options;
-    if (references === 'named' && document === undefined && typeof json.$id === 'string') {
+    if (this.#options.document === undefined && typeof json.$id === 'string') {
       // It is read at the first place where it stands, unless a reference has led to it before.
       if (this.#named.has(json)) return this.#refTo(json, json.$id);
       this.#nameOf(json, json.$id);
@@ -204,7 +193,7 @@ class JsonSchemaReader {
     this.#open.add(json);
     const node = this.#body(withNewNames(json), at);
     this.#open.delete(json);
-    // It has a name by now if it holds itself.
+    // It has a name by now if a reference within it leads to it.
     const name = this.#named.get(json);
     return name === undefined ? node : this.#names.add(name, unnamed(node));
   }
@@ -241,7 +230,7 @@ class JsonSchemaReader {
       others.push({
         kind: 'not',
         notes: {},
-        node: this.#part(not, { ...inPlace(parts), isInNot: true }),
+        node: this.#part(not, inPlace(parts)),
       });
     const said = this.#own(json, types, isSplit, { ...at, isSplit: parts.isSplit });
     // Documents say of an intersection of objects that it is an object.
@@ -426,8 +415,7 @@ class JsonSchemaReader {
     const members = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, schema]): Member => {
         const node = this.#part(schema, within(at, shownSegment(name)));
-        const isFilled = this.#options.fills === true && !at.isInNot && hasDefault(node);
-        return { name, node, isRequired: required.delete(name) && !isFilled };
+        return { name, node, isRequired: required.delete(name) };
       },
     );
     const { patterns, areAllRead } = this.#patterns(patternProperties, at);
@@ -518,15 +506,8 @@ class JsonSchemaReader {
     const { json: target, root } = this.#targetOf($ref, at);
     // What holds no reference never holds itself.
     if (!isObject(target)) return this.#part(target, inPlace(at));
-    if (this.#named.has(target) || this.#open.has(target)) return this.#refTo(target, $ref);
-    if (this.#options.references !== 'named')
-      return this.#part(target, { ...inPlace(at), types: undefined, root });
-    this.#nameOf(target, $ref);
-    this.#waiting.set(target, {
-      ...topOf(root),
-      path: shortened($ref, maxRefLength),
-      isInNot: at.isInNot,
-    });
+    if (!this.#named.has(target) && !this.#open.has(target))
+      this.#waiting.set(target, { ...topOf(root), path: shortened($ref, maxRefLength) });
     return this.#refTo(target, $ref);
   }
 
@@ -570,7 +551,7 @@ class JsonSchemaReader {
 }
 
 function topOf(root: Root): Place {
-  return { root, path: '', depth: 0, isInNot: false, types: undefined, isSplit: false };
+  return { root, path: '', depth: 0, types: undefined, isSplit: false };
 }
 
 /** The place of a schema of a part of the value. */

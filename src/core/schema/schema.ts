@@ -16,7 +16,7 @@ import {
 import { expectedText, explain, type ParamIssue, receivedType } from './explain.ts';
 import { assertCheckable } from './faults.ts';
 import { compileDefaults } from './fill.ts';
-import type { ObjectNode, SchemaNode } from './model.ts';
+import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
 import { branches } from './overlap.ts';
 import { lengthGuard } from './pattern-limits.ts';
 import { compileProjection, type ResultRules } from './project.ts';
@@ -79,7 +79,7 @@ function compileStandard(
   place: string,
   placement: string | undefined,
 ): CompiledParams {
-  const schema = sideOf(declared, 'input', place);
+  const schema = resolved(sideOf(declared, 'input', place));
   if (schema.kind !== 'object')
     throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
   assertCheckable(schema, place);

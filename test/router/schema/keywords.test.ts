@@ -564,7 +564,7 @@ function linesOf(keyword: string, document: JsonSchema): string[] | undefined {
   if (!(keyword in document)) return undefined;
   const { [keyword]: _, ...without } = document;
   const [before, after] = [without, document].map((json) =>
-    readJsonSchema(json, 'a schema', { strictness: 'document', references: 'named', bytes: true }),
+    readJsonSchema(json, 'a schema', { strictness: 'document', bytes: true }),
   ) as [SchemaNode, SchemaNode];
   // A closed object takes fewer members without their declaration.
   if (document.additionalProperties !== false)

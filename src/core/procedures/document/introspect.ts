@@ -276,7 +276,7 @@ export function describedProcedure(description: ProcedureDescription): Procedure
 /** What another process says of a schema: only documents are made of it. */
 export function readDescribed(json: JsonSchema, name: string): SchemaNode {
   const where = `procedure ${JSON.stringify(name.slice(0, 80))}`;
-  return readJsonSchema(json, where, { strictness: 'document', references: 'named' });
+  return readJsonSchema(json, where, { strictness: 'document' });
 }
 
 export function readErrors(

@@ -122,9 +122,8 @@ type Read = (schema: unknown, path: string) => SchemaNode | undefined;
 
 function withNodes(document: JsonObject, use: (read: Read) => readonly Method[]) {
   try {
-    return readJsonSchemas(
-      { strictness: 'document', bytes: true, document },
-      (read) => use((schema, path) => (schema === undefined ? undefined : read(schema, path))),
+    return readJsonSchemas({ strictness: 'document', bytes: true, document }, (read) =>
+      use((schema, path) => (schema === undefined ? undefined : read(schema, path))),
     );
   } catch (error) {
     if (!(error instanceof RegistrationError)) throw error;

@@ -1,5 +1,6 @@
 import type { Counts, GaugeName } from './metric-table.ts';
 import type { RecentEvent } from './recent-events.ts';
+import { add, addByKey } from './sums.ts';
 import type { ThrottledCaller } from './throttled-callers.ts';
 
 /** Upper bounds of the buckets in seconds: from a small inline call to the longest request. */
@@ -59,11 +60,6 @@ export class Histogram {
     const sum = this.#counts[this.#bounds.length + 1] as number;
     return { buckets: [...this.#counts.subarray(0, -1)], sum: sum / this.#scale };
   }
-}
-
-/** The sum of two histograms, which have the same buckets. */
-export function addHistograms(a: HistogramTotals, b: HistogramTotals): HistogramTotals {
-  return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
 }
 
 export function countOf({ buckets }: HistogramTotals): number {
@@ -199,78 +195,20 @@ export interface Totals {
  * those that ended before it, and render that sum too, without gauges: so no counter ever falls.
  */
 export function addTotals(all: readonly Totals[]): Totals {
-  const calls = new Map<string, CallTotals>();
-  const counters: Record<string, number> = {};
-  const blocked = new Map<string, BlockedTotals>();
-  const groups = new Map<string, Record<string, number>>();
-  for (const totals of all) {
-    for (const one of totals.calls) {
-      const key = `${one.place} ${one.procedure}`;
-      const before = calls.get(key);
-      calls.set(key, before === undefined ? one : addCalls(before, one));
-    }
-    addCounters(counters, totals.counters);
-    for (const { group, counters: own } of totals.groups) {
-      const sums = groups.get(group) ?? {};
-      addCounters(sums, own);
-      groups.set(group, sums);
-    }
-    for (const one of totals.blocked) {
-      const { times, seconds } = blocked.get(one.procedure) ?? { times: 0, seconds: 0 };
-      blocked.set(one.procedure, {
-        procedure: one.procedure,
-        times: times + one.times,
-        seconds: seconds + one.seconds,
-      });
-    }
-  }
-  // Complete: each process has all counters.
   return {
-    calls: [...calls.values()],
-    counters: counters as Counters,
-    blocked: [...blocked.values()],
-    groups: Array.from(groups, ([group, sums]) => ({ group, counters: sums })),
-  };
-}
-
-function addCounters(
-  sums: Record<string, number>,
-  counters: Readonly<Record<string, number>>,
-): void {
-  for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
-}
-
-/** Absent if neither has any, as in a row of single calls. */
-function batchesOf(
-  a: HistogramTotals | undefined,
-  b: HistogramTotals | undefined,
-): Pick<CallTotals, 'batches'> {
-  const batches = a === undefined || b === undefined ? (a ?? b) : addHistograms(a, b);
-  return batches === undefined ? {} : { batches };
-}
-
-function affinityOf(
-  a: AffinityTotals | undefined,
-  b: AffinityTotals | undefined,
-): Pick<CallTotals, 'affinity'> {
-  if (a === undefined && b === undefined) return {};
-  const [calls, waitSeconds] = [{ ...a?.calls }, { ...a?.waitSeconds }];
-  addCounters(calls, b?.calls ?? {});
-  addCounters(waitSeconds, b?.waitSeconds ?? {});
-  return { affinity: { calls, waitSeconds } };
-}
-
-function addCalls(a: CallTotals, b: CallTotals): CallTotals {
-  const codes: Record<string, number> = { ...a.codes };
-  addCounters(codes, b.codes);
-  return {
-    procedure: a.procedure,
-    place: a.place,
-    codes,
-    wait: addHistograms(a.wait, b.wait),
-    duration: addHistograms(a.duration, b.duration),
-    ...batchesOf(a.batches, b.batches),
-    ...affinityOf(a.affinity, b.affinity),
-    busy: a.busy + b.busy,
+    calls: addByKey(
+      all.flatMap(({ calls }) => calls),
+      ({ place, procedure }) => `${place} ${procedure}`,
+    ),
+    // Complete: each process has all counters.
+    counters: all.map(({ counters }) => counters).reduce(add, {} as Counters),
+    blocked: addByKey(
+      all.flatMap(({ blocked }) => blocked),
+      ({ procedure }) => procedure,
+    ),
+    groups: addByKey(
+      all.flatMap(({ groups }) => groups.map(({ group, counters }) => ({ group, counters }))),
+      ({ group }) => group,
+    ),
   };
 }

@@ -1,5 +1,6 @@
 import { clockMs, wallTimeOf } from '../base/clock.ts';
 import type { Overload } from '../base/overloads.ts';
+import { add } from './sums.ts';
 
 /**
  * Why something of a caller was refused with -32000.
@@ -99,15 +100,12 @@ export function joinThrottled(all: readonly (readonly ThrottledCaller[])[]): Thr
   const joined = new Map<string, ThrottledCaller>();
   for (const one of all.flat()) {
     const before = joined.get(one.key);
-    joined.set(one.key, before === undefined ? one : sum(before, one));
+    joined.set(one.key, before === undefined ? one : joinTwo(before, one));
   }
   return [...joined.values()].sort((a, b) => a.last - b.last).slice(-maxThrottled);
 }
 
-function sum(a: ThrottledCaller, b: ThrottledCaller): ThrottledCaller {
-  const refused = Object.fromEntries(
-    throttleCauses.map((cause) => [cause, a.refused[cause] + b.refused[cause]]),
-  ) as Record<ThrottleCause, number>;
+function joinTwo(a: ThrottledCaller, b: ThrottledCaller): ThrottledCaller {
   const since = Math.min(a.since, b.since);
-  return { key: a.key, refused, since, last: Math.max(a.last, b.last) };
+  return { key: a.key, refused: add(a.refused, b.refused), since, last: Math.max(a.last, b.last) };
 }

@@ -16,7 +16,6 @@ import {
 import { ProcessGauges } from '../observe/process-gauges.ts';
 import {
   type AffinityTotals,
-  addHistograms,
   addTotals,
   type BlockedTotals,
   batchBounds,
@@ -29,6 +28,7 @@ import {
   type MetricsSnapshot,
   type WorkerFigures,
 } from '../observe/snapshot.ts';
+import { addByKey } from '../observe/sums.ts';
 import type { ServiceContext } from './context.ts';
 import type { Deployments } from './deployments.ts';
 
@@ -373,15 +373,11 @@ function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds
 
 /** A histogram for each procedure over all places: one for each place too would be too many series. */
 function histogram(of: 'wait' | 'duration', calls: readonly CallTotals[]): Value[] {
-  const byProcedure = new Map<string, HistogramTotals>();
-  for (const one of calls) {
-    const before = byProcedure.get(one.procedure);
-    const times = one[of];
-    // Empty: no call ended, or the procedure has no times of its own.
-    if (countOf(times) === 0) continue;
-    byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
-  }
-  return [...byProcedure].flatMap(([procedure, times]) =>
+  // Empty: no call ended, or the procedure has no times of its own.
+  const all = calls.flatMap(({ procedure, [of]: times }) =>
+    countOf(times) === 0 ? [] : { procedure, times },
+  );
+  return addByKey(all, ({ procedure }) => procedure).flatMap(({ procedure, times }) =>
     histogramValues(callMetrics[of].name, times, bucketBounds, { procedure }),
   );
 }

@@ -11,11 +11,11 @@ import {
   statusOfService,
 } from '../../server/http/edge/answer.ts';
 import type { HttpOptions } from '../../server/http/edge/http-options.ts';
-import type { RequestHead } from '../../server/http/edge/request-head.ts';
+import type { McpHeaders, RequestHead } from '../../server/http/edge/request-head.ts';
 import type { Route } from '../../server/http/edge/route.ts';
 import { TrustedOrigins } from '../../server/http/edge/trusted-origins.ts';
 import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
-import type { McpClient, McpHead } from './message.ts';
+import type { McpClient } from './message.ts';
 import { type Fault, isFault, type McpAnswer, McpCode } from './protocol.ts';
 import type { McpServer } from './server.ts';
 import type { SignIn } from './sign-in.ts';
@@ -90,7 +90,7 @@ export function mcpRoute(
 }
 
 /** Every header that repeats something of the body is missing. */
-const noHead: McpHead = { version: undefined, method: undefined, name: undefined };
+const noHead: McpHeaders = { version: undefined, method: undefined, name: undefined };
 
 /** The answer to a notification, whether it had an effect or not. */
 const accepted: Answer = { status: 202, headers: [], body: '', close: false };
@@ -99,7 +99,7 @@ const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   readonly #server: McpServer;
   readonly #signIn: SignIn | undefined;
-  readonly #head: McpHead;
+  readonly #head: McpHeaders;
   readonly #hasToken: boolean;
   #sink: ReplySink<BodyAnswer> | undefined;
   /** Of the reply, if the client takes events. */

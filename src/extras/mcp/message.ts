@@ -17,6 +17,7 @@ import {
   stringAt,
 } from '../../core/protocol/exact.ts';
 import type { Outcome, ReplySink } from '../../core/protocol/reply.ts';
+import type { McpHeaders } from '../../server/http/edge/request-head.ts';
 import {
   errorText,
   type Fault,
@@ -160,13 +161,6 @@ function isObjectAt({ units }: Readable, start: number): boolean {
   return units[start] === OPEN_BRACE;
 }
 
-/** What a transport with headers was told before the body: it must be what the body says. */
-export interface McpHead {
-  readonly version: string | undefined;
-  readonly method: string | undefined;
-  readonly name: string | undefined;
-}
-
 /**
  * Sends a notification of progress beside the reply.
  *
@@ -176,8 +170,8 @@ export type ProgressOutlet = (notification: string, taken: () => void) => void;
 
 /** A client, as its transport knows it. */
 export interface McpClient {
-  /** Undefined: the transport has no headers. */
-  readonly head: McpHead | undefined;
+  /** It must be what the body says. Undefined: the transport has no headers. */
+  readonly head: McpHeaders | undefined;
   /**
    * Makes the reply to the request a stream of events: notifications, then the response. Undefined: the client takes a
    * response alone.
@@ -207,8 +201,6 @@ export interface McpRequest {
   readonly client: McpClient;
   /** Gets the answer. */
   readonly sink: ReplySink<McpAnswer>;
-  /** Whether the body holds nothing else, so that it may be rewritten. */
-  readonly isAlone: boolean;
   /** Whether somebody decided who calls: what this caller is told is then not for others. */
   readonly isPrivate: boolean;
 }

@@ -8,11 +8,11 @@ import type { ReadLimits } from '../../core/protocol/body.ts';
 import { toSource } from '../../core/protocol/read.ts';
 import { promised, type ReplySink, resultReply } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
+import type { McpHeaders } from '../../server/http/edge/request-head.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
   give,
   type McpClient,
-  type McpHead,
   type McpRequest,
   type Message,
   notJson,
@@ -107,7 +107,7 @@ export class McpServer {
   /**
    * Answers the body of one message, or of a batch.
    *
-   * @param body as `Service.handle` takes it. A large one is this server's own from here on
+   * @param body as `Service.handle` takes it
    */
   handle(body: Source, scope: RequestScope, client: McpClient, sink: AnswerSink): void {
     const source = toSource(body);
@@ -144,7 +144,7 @@ export class McpServer {
     const isPrivate = scope.verdict !== undefined;
     const goOn = (): void => {
       if (id === undefined) sink.onReply(undefined);
-      else this.#answer({ message, id, source, scope, client, sink, isAlone: true, isPrivate });
+      else this.#answer({ message, id, source, scope, client, sink, isPrivate });
     };
     this.#admitted(scope, id, sink, goOn);
   }
@@ -244,7 +244,6 @@ export class McpServer {
       source,
       scope,
       client: { ...client, events: undefined },
-      isAlone: false,
       isPrivate: false,
     };
     for (const message of messages) {
@@ -298,13 +297,13 @@ function scopesOf(authText: string | undefined): readonly string[] | undefined {
 }
 
 /** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */
-function isModern({ meta }: Message, head: McpHead | undefined): boolean {
+function isModern({ meta }: Message, head: McpHeaders | undefined): boolean {
   if (meta !== undefined && (meta.version !== undefined || meta.hasCapabilities)) return true;
   return head?.version !== undefined && !isLegacy(head.version);
 }
 
 /** What is wrong with a modern message beside what it asks for; undefined: nothing. */
-function modernFault(message: Message, head: McpHead | undefined): Fault | undefined {
+function modernFault(message: Message, head: McpHeaders | undefined): Fault | undefined {
   const { id, meta, method, name } = message;
   const version = meta?.version;
   if (version === undefined) return lacks(id, metaNames.version);

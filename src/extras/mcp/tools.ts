@@ -10,7 +10,6 @@ import type {
 } from '../../core/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../core/dispatch/streams/readers.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import type { MemberPlace } from '../../core/protocol/exact.ts';
 import {
   errorOutcome,
   type Outcome,
@@ -132,9 +131,9 @@ class ToolCall extends ToolReply implements ReplySink {
   }
 
   run(service: Service): void {
-    const { source, message, scope, isAlone } = this.#asked;
+    const { source, message, scope } = this.#asked;
     if (this.tool.procedure.stream !== undefined) this.#readStream(this.#asked);
-    service.handle(callBody(source, message, this.tool, isAlone), scope, this);
+    service.handle(callBody(source, message, this.tool), scope, this);
   }
 
   onReply(reply: Reply): void {
@@ -166,45 +165,14 @@ class ToolCall extends ToolReply implements ReplySink {
   }
 }
 
-const SPACE = 0x20;
-const CLOSE_BRACE = 0x7d;
-
-/**
- * The request of JSON-RPC that a call of a tool stands for. The arguments are what they were, to the letter.
- *
- * A large body is rewritten where it lies, in the buffer that a worker will read it from:
- *
- *     {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"thumb","arguments":{ ... megabytes ... }}}
- *                           {"jsonrpc":"2.0","id":1,"method":"thumb","params":{ ... megabytes ... }}
- *
- * @param mayRewrite whether nothing else of the body will be read
- */
-function callBody(source: Source, message: Message, tool: Tool, mayRewrite: boolean): Source {
-  const { id = 'null', arguments: given } = message;
+/** The request of JSON-RPC that a call of a tool stands for. The arguments are what they were, to the letter. */
+function callBody(source: Source, { id = 'null', arguments: given }: Message, tool: Tool): Source {
   const head = `{"jsonrpc":"2.0","id":${id},"method":"${tool.procedure.name}"`;
   if (given === 'none' || given === 'wrong') return `${head}}`;
   const { start, end } = given;
   if (typeof source === 'string') return `${head},"params":${source.slice(start, end)}}`;
-  const whole = Buffer.from(`${head},"params":`);
-  if (mayRewrite && whole.length + (end - start) + 1 <= source.byteLength) {
-    return rewritten(source, given, whole);
-  }
-  return Buffer.concat([whole, source.subarray(start, end), Buffer.from('}')]);
-}
-
-function rewritten(body: Uint8Array, { start, end }: MemberPlace, head: Uint8Array): Uint8Array {
-  // Most clients send the arguments after enough else that they can stay where they are.
-  const at = Math.max(start, head.length);
-  const isMoved = at + (end - start) + 1 > body.byteLength;
-  const paramsStart = isMoved ? body.byteLength - 1 - (end - start) : at;
-  if (paramsStart !== start) body.copyWithin(paramsStart, start, end);
-  const headStart = paramsStart - head.length;
-  const paramsEnd = paramsStart + (end - start);
-  body.set(head, headStart);
-  body.fill(SPACE, 0, headStart);
-  body[paramsEnd] = CLOSE_BRACE;
-  body.fill(SPACE, paramsEnd + 1);
-  return body;
+  const args = source.subarray(start, end);
+  return Buffer.concat([Buffer.from(`${head},"params":`), args, Buffer.from('}')]);
 }
 
 /**

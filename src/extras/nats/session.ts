@@ -66,13 +66,15 @@ export interface Synced {
 export class GatewaySession {
   #session = 0;
   #epoch: number;
-  #isOpen = false;
+  /** Whether frames may be sent. */
+  isOpen = false;
   #next: number;
   #have = 0;
   #acked = 0;
   /** Oldest first. An answered sync leaves none. */
   #unacked: SentFrame[] = [];
-  #unackedBytes = 0;
+  /** Bytes of frames that the member has not said to have. */
+  unackedBytes = 0;
 
   /** @param start beyond all that an earlier session with the same member has had */
   constructor(start: SessionStart = { epoch: 1, next: 1 }) {
@@ -83,16 +85,6 @@ export class GatewaySession {
   /** The start of a later session with the same member. */
   get end(): SessionStart {
     return { epoch: this.#epoch + 1, next: this.#next };
-  }
-
-  /** Whether frames may be sent. */
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
-  /** Bytes of frames that the member has not said to have. */
-  get unackedBytes(): number {
-    return this.#unackedBytes;
   }
 
   /** When the oldest of those frames was sent; undefined: there is none. */
@@ -112,8 +104,8 @@ export class GatewaySession {
 
   /** Something may have been lost: a new epoch begins. Does nothing while the session is closed: no frame is on its way. */
   interrupt(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+    if (!this.isOpen) return;
+    this.isOpen = false;
     this.#epoch++;
   }
 
@@ -127,7 +119,7 @@ export class GatewaySession {
   send(tickets: readonly number[], bytes: number, now: number): FrameMark {
     const n = this.#next++;
     this.#unacked.push({ n, bytes, sentAt: now, tickets });
-    this.#unackedBytes += bytes;
+    this.unackedBytes += bytes;
     return { n, ...this.ack() };
   }
 
@@ -175,8 +167,8 @@ export class GatewaySession {
 
   /** @returns undefined: the answer is not to what is asked now */
   onSynced({ epoch, session, got, from }: SyncAnswer): Synced | undefined {
-    if (this.#isOpen || epoch !== this.#epoch || session < this.#session) return undefined;
-    this.#isOpen = true;
+    if (this.isOpen || epoch !== this.#epoch || session < this.#session) return undefined;
+    this.isOpen = true;
     const isNew = session > this.#session;
     if (isNew) {
       this.#session = session;
@@ -195,7 +187,7 @@ export class GatewaySession {
   }
 
   #forget(frames: readonly SentFrame[]): readonly number[] {
-    for (const { bytes } of frames) this.#unackedBytes -= bytes;
+    for (const { bytes } of frames) this.unackedBytes -= bytes;
     return frames.flatMap(({ tickets }) => tickets);
   }
 }
@@ -225,13 +217,14 @@ export class MemberSession {
   #epoch: number;
   /** The frame that is taken next, and the last one that was. */
   #expected: number;
-  #got = 0;
+  got = 0;
   readonly #from: number;
   /** What the answer to the sync of this epoch says, however often it is asked. */
   #answer: SyncAnswer;
   #replied = 0;
   #kept: KeptReplies[] = [];
-  #keptBytes = 0;
+  /** Bytes of replies that the gateway may not have. */
+  keptBytes = 0;
   /** The oldest message at the last look, and since when it is that. */
   #oldest: number | undefined;
   #oldestSince = 0;
@@ -249,15 +242,6 @@ export class MemberSession {
     this.#answer = { epoch, session, got: 0, from: next };
   }
 
-  get got(): number {
-    return this.#got;
-  }
-
-  /** Bytes of replies that the gateway may not have. */
-  get keptBytes(): number {
-    return this.#keptBytes;
-  }
-
   get isAcked(): boolean {
     return this.#kept.length === 0;
   }
@@ -273,7 +257,7 @@ export class MemberSession {
     if (n < this.#expected) return 'stale';
     if (n > this.#expected) return 'gap';
     this.#expected = n + 1;
-    this.#got = n;
+    this.got = n;
     return 'taken';
   }
 
@@ -284,7 +268,7 @@ export class MemberSession {
     if (epoch > this.#epoch) {
       this.#epoch = epoch;
       this.#expected = next;
-      this.#answer = { epoch, session: this.session, got: this.#got, from: this.#from };
+      this.#answer = { epoch, session: this.session, got: this.got, from: this.#from };
     }
     return this.#answer;
   }
@@ -298,7 +282,7 @@ export class MemberSession {
     if (session !== this.session) return false;
     let taken = 0;
     while ((this.#kept[taken]?.n ?? Number.POSITIVE_INFINITY) <= ack) taken++;
-    for (const { payload } of this.#kept.splice(0, taken)) this.#keptBytes -= payload.byteLength;
+    for (const { payload } of this.#kept.splice(0, taken)) this.keptBytes -= payload.byteLength;
     return true;
   }
 
@@ -322,7 +306,7 @@ export class MemberSession {
     const n = ++this.#replied;
     const payload = make(n);
     this.#kept.push({ n, tickets, payload });
-    this.#keptBytes += payload.byteLength;
+    this.keptBytes += payload.byteLength;
   }
 
   /** The oldest message from the number `n` on that the gateway may not have. */
@@ -336,12 +320,12 @@ export class MemberSession {
    * left out.
    */
   shrink(limit: number, lost: (n: number, tickets: readonly number[]) => Uint8Array): void {
-    for (let at = 0; at < this.#kept.length && this.#keptBytes > limit; at++) {
+    for (let at = 0; at < this.#kept.length && this.keptBytes > limit; at++) {
       const { n, tickets, payload } = this.#kept[at] as KeptReplies;
       const made = lost(n, tickets);
       if (made.byteLength >= payload.byteLength) continue;
       this.#kept[at] = { n, tickets, payload: made };
-      this.#keptBytes += made.byteLength - payload.byteLength;
+      this.keptBytes += made.byteLength - payload.byteLength;
     }
   }
 }

@@ -53,7 +53,8 @@ export function statusOfCode(code: number): number {
 
 /** The procedures that have URLs, in one state of the service. */
 export class Operations {
-  readonly #procedures = new Map<string, Procedure>();
+  /** By name, in the order of registration. */
+  readonly procedures: ReadonlyMap<string, Procedure>;
   readonly #made = new Map<string, Operation>();
   readonly #hasAuth: boolean;
   /** The patterns that name no procedure. */
@@ -74,26 +75,23 @@ export class Operations {
     const matchers = patterns.map((pattern) => ({ pattern, matches: matcherOf(pattern) }));
     const unmatched = new Set(patterns);
     const withoutUrl: string[] = [];
+    const procedures = new Map<string, Procedure>();
     for (const [name, procedure] of table) {
       const named = matchers.filter(({ matches }) => matches(name));
       for (const { pattern } of named) unmatched.delete(pattern);
       if (procedure.httpApi === false || (patterns.length > 0 && named.length === 0)) continue;
-      if (hasUrl(name)) this.#procedures.set(name, procedure);
+      if (hasUrl(name)) procedures.set(name, procedure);
       else withoutUrl.push(name);
     }
+    this.procedures = procedures;
     this.unmatched = [...unmatched];
     this.withoutUrl = withoutUrl;
-  }
-
-  /** By name, in the order of registration. */
-  get procedures(): ReadonlyMap<string, Procedure> {
-    return this.#procedures;
   }
 
   /** Made when it is asked for first. */
   find(name: string): Operation | undefined {
     let operation = this.#made.get(name);
-    const procedure = operation === undefined ? this.#procedures.get(name) : undefined;
+    const procedure = operation === undefined ? this.procedures.get(name) : undefined;
     if (procedure !== undefined) {
       operation = createOperation(procedure, this.#hasAuth);
       this.#made.set(name, operation);
@@ -109,7 +107,7 @@ export class Operations {
    */
   assertCaches(): void {
     if (!this.#hasAuth) return;
-    for (const procedure of this.#procedures.values()) {
+    for (const procedure of this.procedures.values()) {
       if (procedure.cache?.scope !== 'public' || !isGuarded(procedure)) continue;
       throw new StartupError(
         `procedure ${procedure.name} has cache.scope 'public' beside authorize or use, and authenticate says who calls: shared caches would show its answers to others; declare 'private'`,

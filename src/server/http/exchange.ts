@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { clockMs } from '../../core/base/clock.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import { RequestBody } from '../../core/dispatch/body-memory.ts';
+import { Sweep } from '../../core/dispatch/deadline.ts';
 import { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { ReplySink } from '../../core/protocol/reply.ts';
@@ -388,7 +388,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
 const lookMs = 500;
 
 /**
- * The deadlines of the bodies that arrive at one server. One timer serves all of them, and stops when no body arrives.
+ * The deadlines of the bodies that arrive at one server.
  *
  * Nearly every body arrives in the same turn as its head. So the newest body has a place of its own, and costs an
  * assignment and a comparison. Only a body that is still arriving when the next one begins is put into a set.
@@ -396,13 +396,12 @@ const lookMs = 500;
 export class BodyDeadlines {
   #newest: Exchange | undefined;
   readonly #others = new Set<Exchange>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
 
   add(body: Exchange): void {
     if (this.#newest !== undefined) this.#others.add(this.#newest);
     this.#newest = body;
-    // `unref`: this timer alone must not keep the process alive.
-    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    this.#sweep.wake();
   }
 
   /** The body has arrived, or its client has gone. Idempotent. */
@@ -411,17 +410,14 @@ export class BodyDeadlines {
     else if (this.#others.size > 0) this.#others.delete(body);
   }
 
-  /** Calls `onLate` of each body whose time is over. */
-  #look(): void {
-    const now = clockMs();
+  /** Calls `onLate` of each body whose time is over. @returns whether others are left */
+  #look(now: number): boolean {
     for (const body of [...this.#others, this.#newest]) {
       if (body === undefined || body.dueAt > now) continue;
       this.delete(body);
       body.onLate();
     }
-    if (this.#newest !== undefined || this.#others.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    return this.#newest !== undefined || this.#others.size > 0;
   }
 }
 
@@ -430,13 +426,9 @@ export class InFlight {
   #count = 0;
   /** Those that were ever in flight. */
   #entered = 0;
-  #draining = false;
-  #wake: (() => void) | undefined;
-
   /** true once `drain` was called: replies then tell the client to close its connection. */
-  get draining(): boolean {
-    return this.#draining;
-  }
+  draining = false;
+  #wake: (() => void) | undefined;
 
   enter(): void {
     this.#count++;
@@ -454,7 +446,7 @@ export class InFlight {
    * @param quietMs for so long nothing must have come either
    */
   async drain(graceMs: number, quietMs = 0): Promise<void> {
-    this.#draining = true;
+    this.draining = true;
     let graceOver = false;
     let isQuiet: boolean;
     const timer = startTimer(graceMs, () => {

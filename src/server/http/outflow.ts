@@ -11,11 +11,8 @@ export interface OutflowLimits {
   readonly bodyTimeoutMs: number;
 }
 
-interface OutflowOptions {
-  /** Whose bytes they are. */
-  readonly scope: RequestScope | undefined;
-  /** Closes the connection of a client that is too slow. */
-  readonly cut: () => void;
+/** Whose bytes they are, and how the connection of a client that is too slow is closed. */
+interface OutflowOptions extends Pick<WaitingReply, 'scope' | 'cut'> {
   /** Whether the bytes exist once, however many clients wait for them: then they count for none. */
   readonly isShared?: boolean;
   /** Whether the bytes are so few that the client may take them when it likes. */
@@ -31,7 +28,9 @@ interface OutflowOptions {
 export class Outflow implements WaitingReply {
   readonly #limits: OutflowLimits;
   readonly #options: OutflowOptions;
-  #waiting = 0;
+  readonly scope: RequestScope | undefined;
+  readonly cut: () => void;
+  bytes = 0;
   /** Bytes that have waited since the client was last up to date, and how many of them it has taken. */
   #total = 0;
   #taken = 0;
@@ -43,14 +42,8 @@ export class Outflow implements WaitingReply {
   constructor(limits: OutflowLimits, options: OutflowOptions) {
     this.#limits = limits;
     this.#options = options;
-  }
-
-  get bytes(): number {
-    return this.#waiting;
-  }
-
-  get scope(): RequestScope | undefined {
-    return this.#options.scope;
+    this.scope = options.scope;
+    this.cut = options.cut;
   }
 
   /** Counts a window as taken from the start: a client that has just begun must not be the slowest one. */
@@ -61,9 +54,9 @@ export class Outflow implements WaitingReply {
   /** Sets how many bytes wait; 0: the client has taken all, or has gone. */
   set(bytes: number): void {
     const { replyMemory } = this.#limits;
-    const before = this.#waiting;
+    const before = this.bytes;
     if (before > 0) replyMemory.delete(this);
-    this.#waiting = bytes;
+    this.bytes = bytes;
     if (bytes === 0) {
       clearTimeout(this.#deadline);
       return;
@@ -85,10 +78,6 @@ export class Outflow implements WaitingReply {
   /** Sets how much of the waiting bytes the client has taken, if all stay in memory until it has taken the last one. */
   set taken(bytes: number) {
     this.#taken = bytes;
-  }
-
-  cut(): void {
-    this.#options.cut();
   }
 
   get #mostMs(): number {

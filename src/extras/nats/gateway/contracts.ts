@@ -112,8 +112,8 @@ export class DocumentFetch {
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
-  /** What the first part told of the whole; 0: nobody has answered. */
-  #bytes = 0;
+  /** Bytes of the whole document, as the first part tells; 0: nobody has answered. */
+  bytes = 0;
   /** Bytes of a document for which there was no room; 0: there was room. */
   #refused = 0;
   /** The member that gives the parts; undefined: nobody has answered. */
@@ -130,11 +130,6 @@ export class DocumentFetch {
     this.#inbox = `_INBOX.${connection.nuid()}`;
     const answers = `${this.#inbox}.*`;
     this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
-  }
-
-  /** Bytes of the document that is on its way. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** To be called every 100 ms, until the document is there. */
@@ -164,7 +159,7 @@ export class DocumentFetch {
   #startOver(): void {
     this.#parts = [];
     this.#from = 0;
-    this.#bytes = 0;
+    this.bytes = 0;
     this.#member = undefined;
     this.#unanswered = 0;
   }
@@ -190,12 +185,12 @@ export class DocumentFetch {
         this.#refused = total;
         return;
       }
-      this.#bytes = total;
+      this.bytes = total;
     }
     this.#unanswered = 0;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;
-    if (this.#from < this.#bytes) {
+    if (this.#from < this.bytes) {
       this.#ask(clockMs());
       return;
     }
@@ -236,18 +231,14 @@ export interface KnownContract {
  */
 export class Catalog {
   readonly #keptMs: number;
-  #procedures: Procedures = new Map();
+  /** The same map until that changes. */
+  procedures: Procedures = new Map();
   /** Since when names are kept that no member has any more; the first ones first. */
   readonly #goneSince = new Map<string, number>();
 
   /** @param keptMs milliseconds for which the name of a procedure that no member has is kept */
   constructor(keptMs: number) {
     this.#keptMs = keptMs;
-  }
-
-  /** The same map until that changes. */
-  get procedures(): Procedures {
-    return this.#procedures;
   }
 
   /** Nobody is there to say what has gone: all names are kept. */
@@ -274,15 +265,15 @@ export class Catalog {
       }
     }
     for (const name of next.keys()) this.#goneSince.delete(name);
-    for (const [name, procedure] of this.#procedures) {
+    for (const [name, procedure] of this.procedures) {
       if (next.has(name)) continue;
       if (!this.#goneSince.has(name)) this.#goneSince.set(name, now);
       next.set(name, procedure);
     }
-    const before = this.#procedures;
+    const before = this.procedures;
     const isSame =
       next.size === before.size && [...next].every(([name, one]) => before.get(name) === one);
-    if (!isSame) this.#procedures = next;
+    if (!isSame) this.procedures = next;
     return !isSame;
   }
 
@@ -298,7 +289,7 @@ export class Catalog {
       over.add(name);
     }
     if (over.size === 0) return false;
-    this.#procedures = new Map([...this.#procedures].filter(([name]) => !over.has(name)));
+    this.procedures = new Map([...this.procedures].filter(([name]) => !over.has(name)));
     return true;
   }
 }

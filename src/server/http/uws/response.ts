@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import { Sweep } from '../../../core/dispatch/deadline.ts';
 import type { Answer, ReplyLines } from '../edge/answer.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
@@ -38,7 +39,10 @@ export class UwsReplies {
   readonly inFlight: InFlight;
   readonly outflow: OutflowLimits;
   readonly #waiting = new Set<Offering>();
-  #offering: NodeJS.Timeout | undefined;
+  readonly #sweep = new Sweep(offerMs, () => {
+    for (const waiting of this.#waiting) waiting.offer();
+    return this.#waiting.size > 0;
+  });
   /** Replies without a body that have ended in this turn of the event loop. */
   #bodiless = 0;
 
@@ -49,16 +53,11 @@ export class UwsReplies {
 
   add(reply: Offering): void {
     this.#waiting.add(reply);
-    this.#offering ??= setInterval(() => {
-      for (const waiting of this.#waiting) waiting.offer();
-    }, offerMs);
+    this.#sweep.wake();
   }
 
   delete(reply: Offering): void {
     this.#waiting.delete(reply);
-    if (this.#waiting.size > 0) return;
-    clearInterval(this.#offering);
-    this.#offering = undefined;
   }
 
   /**
@@ -85,13 +84,13 @@ export class UwsReplies {
 const overfull = corkBytes + 1;
 
 /**
- * Writes what one request is answered with, once. The flag `#isDone` alone says whether `res` may still be touched: not
+ * Writes what one request is answered with, once. The flag `isDone` alone says whether `res` may still be touched: not
  * after its end or its abort. Whoever calls a method that writes is in the handler of the request or in `cork`.
  */
 export class UwsResponse implements Responder {
   readonly replies: UwsReplies;
   readonly res: HttpResponse;
-  #isDone = false;
+  isDone = false;
   /** What the connection still has to take: the rest of a large reply, or events. */
   #unsent: UnsentReply | UwsEventOutlet | undefined;
   /** uWebSockets.js closes the connection when its client has taken all. */
@@ -116,13 +115,9 @@ export class UwsResponse implements Responder {
     replies.inFlight.enter();
   }
 
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
   /** Costs a system call and an ArrayBuffer: 2 us, a quarter of a small request. Undefined where the response is done. */
   get connectedFrom(): string | undefined {
-    if (this.#isDone) return undefined;
+    if (this.isDone) return undefined;
     return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1');
   }
 
@@ -142,7 +137,7 @@ export class UwsResponse implements Responder {
       return;
     }
     this.res.onData((chunk, last) => {
-      if (this.#isDone) return;
+      if (this.isDone) return;
       // The bytes may be a view that is valid until this callback returns.
       exchange?.onChunk(new Uint8Array(chunk));
       if (!last) return;
@@ -152,10 +147,10 @@ export class UwsResponse implements Responder {
   }
 
   cork(write: () => void): void {
-    if (this.#isDone) return;
+    if (this.isDone) return;
     this.res.cork(write);
     // Behind the cork: what it still holds would be lost.
-    if (this.#isDone && !this.#closedByUws) this.closer?.close();
+    if (this.isDone && !this.#closedByUws) this.closer?.close();
   }
 
   answer(answer: Answer, cors: ReplyLines, isHead: boolean): void {
@@ -208,12 +203,12 @@ export class UwsResponse implements Responder {
 
   /** The answer is complete, or the connection becomes a WebSocket: the response must not be touched afterwards. */
   finish(): void {
-    this.#isDone = true;
+    this.isDone = true;
     this.replies.inFlight.leave();
   }
 
   #onAborted(): void {
-    if (this.#isDone) return;
+    if (this.isDone) return;
     this.finish();
     this.#unsent?.leave();
     this.exchange?.onGone();

@@ -15,7 +15,7 @@ import { InlineTurns } from '../dispatch/inline-turns.ts';
 import { MainThreadWatch } from '../dispatch/main-thread-watch.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { boundedWeight, type CallerShares } from '../dispatch/queue/fair-queue.ts';
-import type { ConcurrencyPlaces } from '../dispatch/queue/waiting-calls.ts';
+import type { ConcurrencyPlaces } from '../dispatch/queue/queued-executor.ts';
 import {
   CallerLimiter,
   type CallerLimiterOptions,

@@ -1,6 +1,6 @@
 import type { Suspects } from '../base/running-code.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
-import type { WaitingLimits } from '../dispatch/queue/waiting-calls.ts';
+import type { WaitingLimits } from '../dispatch/queue/queued-executor.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { SourceFiles } from '../modules/module-files.ts';
 import { poolCounterTable, zeroCounts } from '../observe/metric-table.ts';

@@ -11,8 +11,7 @@ import {
 import { Sweep } from '../dispatch/deadline.ts';
 import { hasRoom, passUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
 import type { QueuedCall } from '../dispatch/queue/queued-call.ts';
-import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
-import type { Heads, WaitingCalls } from '../dispatch/queue/waiting-calls.ts';
+import { type Heads, QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
 import type { UnstartedCalls } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';
 import type { Overrun } from './watchdog.ts';
@@ -44,7 +43,7 @@ export class Pool extends QueuedExecutor {
     super(placeOfGroup(options.group), options, options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;
-    this.workers = new WorkerSet(options, this.waiting, events, () => this.#onCapacity());
+    this.workers = new WorkerSet(options, this, events, () => this.#onCapacity());
   }
 
   /** Resolves when every worker serves; rejects if one could not load its modules. */
@@ -53,33 +52,33 @@ export class Pool extends QueuedExecutor {
   }
 
   /** A call that finds all workers at rest goes at once, and the calls behind it share the next frame. */
-  get isIdle(): boolean {
+  protected get isIdle(): boolean {
     return this.workers.active.every((worker) => worker.inFlight === 0);
   }
 
   /** Sends one frame to each worker. */
-  send(waiting: WaitingCalls): void {
+  protected send(): void {
     const { active, express } = this.workers;
-    waiting.resume((head) => this.#mayRun(head));
+    this.resumeProcedures((head) => this.#mayRun(head));
     for (;;) {
-      const heads = waiting.heads();
+      const heads = this.heads();
       const hasBatch = heads.short?.rules !== undefined || heads.long?.rules !== undefined;
-      if (hasBatch && this.#stopsOne(heads, waiting)) continue;
+      if (hasBatch && this.#stopsOne(heads)) continue;
       const next = assign(heads, active, express);
       if (next === undefined) break;
       const { item, worker } = next;
       if (worker === 'crowded') {
-        waiting.refuse(item, refusalOfCrowded(active, clockMs()));
+        this.refuse(item, refusalOfCrowded(active, clockMs()));
         continue;
       }
       // A worker that holds back shows that no worker is idle: a long call would find none either.
-      if (worker.holdsBack(waiting.sizeBeside(item))) break;
+      if (worker.holdsBack(this.sizeBeside(item))) break;
       const isIdle = worker.loadUs === 0;
       if (item.rules !== undefined) {
-        this.#sendTogether(item, worker, waiting);
+        this.#sendTogether(item, worker);
         continue;
       }
-      waiting.take(item, worker === express ? 0 : passUs(item.nextUs, isIdle));
+      this.take(item, worker === express ? 0 : passUs(item.nextUs, isIdle));
       this.#sendTo(worker, item);
     }
     for (const worker of active) worker.calls.flush();
@@ -93,29 +92,29 @@ export class Pool extends QueuedExecutor {
   }
 
   /** Calls of a batch procedure run together: what waits is shared out among the workers that are idle. */
-  #sendTogether(head: QueuedCall, worker: PoolWorker, waiting: WaitingCalls): void {
+  #sendTogether(head: QueuedCall, worker: PoolWorker): void {
     const { active, express } = this.workers;
     const isExpress = worker === express;
     const isIdle = worker.loadUs === 0;
     let idle = 0;
     for (const one of active) if (one.loadUs === 0 && one.mayRun(head)) idle++;
-    const share = Math.ceil(waiting.together(head) / Math.max(idle, 1));
+    const share = Math.ceil(this.sizeTogether(head) / Math.max(idle, 1));
     const run = {
       calls: Math.min(share, worker.freeSlots),
       us: isExpress ? shortBoundUs : Number.POSITIVE_INFINITY,
     };
-    const items = waiting.takeTogether(head, run, (us) => (isExpress ? 0 : passUs(us, isIdle)));
+    const items = this.takeTogether(head, run, (us) => (isExpress ? 0 : passUs(us, isIdle)));
     worker.calls.sendTogether(items);
   }
 
   /** Stops a head of a batch procedure that no worker may run now, so that others pass. Returns whether it did. */
-  #stopsOne({ short, long }: Heads<QueuedCall>, waiting: WaitingCalls): boolean {
-    return this.#stops(short, waiting) || this.#stops(long, waiting);
+  #stopsOne({ short, long }: Heads<QueuedCall>): boolean {
+    return this.#stops(short) || this.#stops(long);
   }
 
-  #stops(head: QueuedCall | undefined, waiting: WaitingCalls): boolean {
+  #stops(head: QueuedCall | undefined): boolean {
     if (head?.rules === undefined || this.#mayRun(head)) return false;
-    waiting.stop(head);
+    this.setAside(head);
     return true;
   }
 
@@ -125,27 +124,27 @@ export class Pool extends QueuedExecutor {
     return express?.mayRun(head) === true && active.every(isTaken);
   }
 
-  defer(act: () => void): void {
+  protected defer(act: () => void): void {
     setImmediate(act);
   }
 
-  onSent(): void {
+  protected onSent(): void {
     this.#sweep.wake();
   }
 
   /** Judged by earlier runs. */
-  busyForMs(queuedUs: number): number {
+  protected busyForMs(queuedUs: number): number {
     let workUs = queuedUs;
     for (const { calls } of this.workers.active) workUs += calls.loadUs;
     return wholeMs(workUs / 1000 / this.#options.workers);
   }
 
   onTooLarge(item: QueuedCall): void {
-    if (isAtNoWorker(item)) this.waiting.refuse(item, limitExceeded(this.ending.maxReplyBytes));
+    if (isAtNoWorker(item)) this.refuse(item, limitExceeded(this.ending.maxReplyBytes));
   }
 
   onCancelled(item: QueuedCall): void {
-    if (isAtNoWorker(item)) this.waiting.refuse(item, cancelled);
+    if (isAtNoWorker(item)) this.refuse(item, cancelled);
     else item.receiver?.cancel(item);
     // No message tells of the room that the call leaves on its worker.
     this.#onCapacity();
@@ -172,7 +171,7 @@ export class Pool extends QueuedExecutor {
       express: express?.statsAt(now),
       spares,
       starting: loading.length,
-      queued: this.waiting.size,
+      queued: this.queued,
       deaths: counts.deathsByExit + counts.deathsByMemory + counts.deathsByError,
       kills: counts.kills,
       zombies: zombiesNow,
@@ -192,42 +191,40 @@ export class Pool extends QueuedExecutor {
     this.#sweep.stop();
     this.#streamSweep.stop();
     for (const worker of this.workers.all) {
-      for (const item of worker.calls.takeBack()) this.waiting.refuse(item, cancelled);
+      for (const item of worker.calls.takeBack()) this.refuse(item, cancelled);
       worker.abandon();
     }
-    this.waiting.refuseAll(cancelled);
+    this.refuseQueued(cancelled);
     await this.workers.close(Math.max(until - clockMs(), minEndMs), loadingMs, isGivenUp);
   }
 
   /** A worker can take more calls, or has ended something. */
   #onCapacity(): void {
     if (this.#behindSlices.length > 0) this.#lookBehindSlices();
-    if (this.waiting.hasNext) this.waiting.plan();
+    if (this.hasNext) this.planSend();
     else this.tellVacancy();
   }
 
   /** Whether no call waits for an answer, and no stream is open. */
   protected get isAnswered(): boolean {
-    return this.waiting.size === 0 && this.workers.all.every(({ isAnswered }) => isAnswered);
+    return this.queued === 0 && this.workers.all.every(({ isAnswered }) => isAnswered);
   }
 
   /** Looks at deadlines, waiting times and overruns. Returns whether there is anything left to look at. */
   #look(now: number): boolean {
     // A call that was expected to be short and is not keeps its thread from telling of the results before it.
     for (const { thread } of this.workers.all) thread.collect();
-    if (this.waiting.size > 0) this.#chargeStreams(now);
+    if (this.queued > 0) this.#chargeStreams(now);
     this.#behindSlices = [];
     // A copy: the set changes with a kill.
     for (const worker of this.workers.all.slice()) this.#lookAt(worker, now);
     // After the workers: calls that they gave back may be overdue.
-    this.waiting.expire(now);
-    if (this.waiting.hasNext) this.waiting.plan();
+    this.refuseLate(now);
+    if (this.hasNext) this.planSend();
     this.tellVacancy();
     const isRecycling = this.workers.recycle();
     if (this.#hasStreams) this.#streamSweep.wake();
-    return (
-      isRecycling || this.waiting.size > 0 || this.workers.all.some((worker) => !worker.isQuiet)
-    );
+    return isRecycling || this.queued > 0 || this.workers.all.some((worker) => !worker.isQuiet);
   }
 
   /** Callers pay for the generators that compute now, by the time between two looks. */
@@ -237,7 +234,7 @@ export class Pool extends QueuedExecutor {
       const { stretch } = thread.ledger;
       const call = stretch && streams.callOf(stretch.ticket);
       if (stretch === undefined || call === undefined) continue;
-      this.waiting.charge(call.scope, Math.min(now - stretch.since, callsEveryMs) * 1000);
+      this.chargeCaller(call.scope, Math.min(now - stretch.since, callsEveryMs) * 1000);
     }
   }
 
@@ -263,8 +260,7 @@ export class Pool extends QueuedExecutor {
   #lookAt(worker: PoolWorker, now: number): void {
     // The calls after an overdue call of a batch must not wait for that call to end.
     const stuck = worker.calls.expire(now, ({ order }) => {
-      if (order !== undefined)
-        this.waiting.addBack(worker.calls.takeBack((sent) => sent.order === order));
+      if (order !== undefined) this.addBack(worker.calls.takeBack((sent) => sent.order === order));
     });
     if (stuck !== undefined) {
       this.#kill(worker, stuck.call.procedure.name);
@@ -291,7 +287,7 @@ export class Pool extends QueuedExecutor {
     }
     const items = worker.calls.takeBack((item) => overrun === 'call' || !item.isReturned);
     if (items.length === 0 && overrun !== 'call') return false;
-    this.waiting.addBack(items);
+    this.addBack(items);
     worker.watchdog.markOverrun(now);
     return true;
   }
@@ -329,7 +325,7 @@ export class Pool extends QueuedExecutor {
 
   #kill(worker: PoolWorker, method: string): void {
     const ms = worker.runningAt(clockMs())?.ms;
-    this.waiting.runAlone([method]);
+    this.runAlone([method]);
     void this.workers.killStuck(worker).then((detail) => this.#events.onKilled(method, ms, detail));
   }
 
@@ -341,7 +337,7 @@ export class Pool extends QueuedExecutor {
     }
     if (!worker.watchdog.isHung(now) || worker.hasStarted) return false;
     const suspects = worker.suspects();
-    this.waiting.runAlone(suspects.names);
+    this.runAlone(suspects.names);
     const why = 'it was held up outside of any call for longer than a call may run';
     void this.workers.killStuck(worker).then((seen) => {
       const detail = seen === undefined ? why : `${why}\n${seen}`;

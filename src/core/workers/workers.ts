@@ -3,7 +3,7 @@ import { clockMs } from '../base/clock.ts';
 import { messageOf } from '../base/message-of.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
-import type { WaitingCalls } from '../dispatch/queue/waiting-calls.ts';
+import type { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Files } from '../modules/modules.ts';
@@ -35,6 +35,9 @@ const [lookMs, lookBesideOthersMs] = [250, 100];
 /** Whether it was told that threads show no stacks: once a process. */
 let hasToldDenial = false;
 
+/** Where calls of workers that are given up wait again. */
+type Requeue = Pick<QueuedExecutor, 'addBack' | 'runAlone'>;
+
 /**
  * The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. The threads start at
  * once, and load the modules from `expect` or `startTrial` on.
@@ -55,7 +58,7 @@ export class WorkerSet implements WorkerOwner {
   readonly #vacancy = new Vacancy();
   readonly #threads: WorkerThreads;
   readonly #options: PoolOptions;
-  readonly #waiting: WaitingCalls;
+  readonly #waiting: Requeue;
   readonly #events: WorkerEvents;
   /** What workers must load. undefined: the one on trial reports it. */
   #expected: Expected | undefined;
@@ -71,7 +74,7 @@ export class WorkerSet implements WorkerOwner {
   /** @param waiting gets the calls of lost workers that had not started */
   constructor(
     options: PoolOptions,
-    waiting: WaitingCalls,
+    waiting: Requeue,
     events: WorkerEvents,
     onCapacity: () => void,
   ) {

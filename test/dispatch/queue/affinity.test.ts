@@ -5,7 +5,6 @@ import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
 import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import type { WaitingCalls } from '../../../src/core/dispatch/queue/waiting-calls.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Affinity } from '../../../src/core/procedures/affinity.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
@@ -123,7 +122,7 @@ class Simulated extends QueuedExecutor {
   readonly workers: readonly Worker[];
   /** What went to a worker, in this order. */
   readonly sent: { readonly item: QueuedCall; readonly home: number }[] = [];
-  readonly isIdle = false;
+  protected readonly isIdle = false;
   readonly inFlight = 0;
   protected readonly isAnswered = true;
 
@@ -134,13 +133,13 @@ class Simulated extends QueuedExecutor {
     this.workers = Array.from({ length: workers }, (_, home) => new Worker(home));
   }
 
-  send(waiting: WaitingCalls): void {
+  protected send(): void {
     for (;;) {
-      const next = assign(waiting.heads(), this.workers, undefined);
+      const next = assign(this.heads(), this.workers, undefined);
       if (next === undefined) return;
       const { item, worker } = next;
       assert.ok(worker !== 'crowded');
-      waiting.take(item, 0);
+      this.take(item, 0);
       worker.items.push(item);
       item.sendTo({ send: () => 'sent', withdraw: () => false, cancel: () => {} });
       this.sent.push({ item, home: worker.home });
@@ -148,7 +147,7 @@ class Simulated extends QueuedExecutor {
   }
 
   flush(): void {
-    this.send(this.waiting);
+    this.send();
   }
 
   /** A worker has ended the call that it got first. */
@@ -164,9 +163,9 @@ class Simulated extends QueuedExecutor {
     return { procedure, id: '1', params: { docId: key }, ...source, scope };
   }
 
-  defer(): void {}
-  onSent(): void {}
-  busyForMs(): number {
+  protected defer(): void {}
+  protected onSent(): void {}
+  protected busyForMs(): number {
     return 1;
   }
   onTooLarge(): void {}

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { type Call, cancelled } from '../../../src/core/dispatch/call.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import type { WaitingCalls } from '../../../src/core/dispatch/queue/waiting-calls.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
@@ -24,7 +23,7 @@ class Simulated extends QueuedExecutor {
   /** Procedures that may not run now. */
   readonly held = new Set<string>();
   #room = 0;
-  readonly isIdle = false;
+  protected readonly isIdle = false;
   readonly inFlight = 0;
   protected readonly isAnswered = true;
 
@@ -36,25 +35,25 @@ class Simulated extends QueuedExecutor {
   /** So many runs find a worker. */
   run(count: number): void {
     this.#room = count;
-    this.send(this.waiting);
+    this.send();
   }
 
-  send(waiting: WaitingCalls): void {
-    waiting.resume(({ procedure }) => !this.held.has(procedure.name));
+  protected send(): void {
+    this.resumeProcedures(({ procedure }) => !this.held.has(procedure.name));
     while (this.#room > 0) {
-      const { short, long } = waiting.heads();
+      const { short, long } = this.heads();
       const head = short ?? long;
       if (head === undefined) return;
       if (this.held.has(head.procedure.name)) {
         assert.ok(head.rules !== undefined, 'only a batch procedure is held');
-        waiting.stop(head);
+        this.setAside(head);
         continue;
       }
       this.#room--;
       if (head.rules === undefined) {
-        waiting.take(head, 0);
+        this.take(head, 0);
         this.runs.push([head]);
-      } else this.runs.push(waiting.takeTogether(head, { calls: 3, us: 1e9 }, () => 0));
+      } else this.runs.push(this.takeTogether(head, { calls: 3, us: 1e9 }, () => 0));
       for (const item of this.runs.at(-1) ?? []) this.#end(item);
     }
   }
@@ -66,17 +65,17 @@ class Simulated extends QueuedExecutor {
   }
 
   get left(): number {
-    return this.waiting.size;
+    return this.queued;
   }
 
-  defer(): void {}
-  onSent(): void {}
-  busyForMs(): number {
+  protected defer(): void {}
+  protected onSent(): void {}
+  protected busyForMs(): number {
     return 1;
   }
   onTooLarge(): void {}
   onCancelled(item: QueuedCall): void {
-    this.waiting.refuse(item, cancelled);
+    this.refuse(item, cancelled);
   }
 }
 

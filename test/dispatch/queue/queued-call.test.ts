@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { type Call, type CallObserver, cancelled } from '../../../src/core/dispatch/call.ts';
 import type { CallReceiver, QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import type { WaitingCalls } from '../../../src/core/dispatch/queue/waiting-calls.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import type { Procedure } from '../../../src/core/procedures/types.ts';
@@ -100,7 +99,7 @@ class Simulated extends QueuedExecutor {
   /** The ids of calls that have begun, in this order. */
   readonly log: string[] = [];
   readonly workers = [new Worker(this.log), new Worker(this.log)];
-  readonly isIdle = false;
+  protected readonly isIdle = false;
   protected readonly isAnswered = true;
 
   constructor(observer: CallObserver) {
@@ -114,7 +113,7 @@ class Simulated extends QueuedExecutor {
   }
 
   get left(): number {
-    return this.waiting.size;
+    return this.queued;
   }
 
   /** Whether anybody serves the procedure `elsewhere`. */
@@ -123,47 +122,47 @@ class Simulated extends QueuedExecutor {
   /** One call, with those that go along, to a worker that has room for it. */
   sendOne(to: number): void {
     const mayGo = ({ procedure }: QueuedCall) => this.isServed || procedure.name !== 'elsewhere';
-    this.waiting.resume(mayGo);
+    this.resumeProcedures(mayGo);
     for (;;) {
-      const { short, long } = this.waiting.heads();
+      const { short, long } = this.heads();
       const head = short ?? long;
       if (head === undefined) return;
       if (mayGo(head)) {
-        this.waiting.take(head, 0);
+        this.take(head, 0);
         head.sendTo(this.workers[to] as Worker);
         return;
       }
-      this.waiting.stop(head);
+      this.setAside(head);
     }
   }
 
   lose(at: number): void {
-    this.waiting.addBack(this.workers[at]?.lose() ?? []);
+    this.addBack(this.workers[at]?.lose() ?? []);
   }
 
   overrun(at: number): void {
-    this.waiting.addBack(this.workers[at]?.overrun() ?? []);
+    this.addBack(this.workers[at]?.overrun() ?? []);
   }
 
   takeBack(at: number): void {
-    this.waiting.addBack(this.workers[at]?.giveBack() ?? []);
+    this.addBack(this.workers[at]?.giveBack() ?? []);
   }
 
   expire(): void {
-    this.waiting.expire(Number.MAX_SAFE_INTEGER);
+    this.refuseLate(Number.MAX_SAFE_INTEGER);
   }
 
-  send(_waiting: WaitingCalls): void {}
-  defer(): void {}
-  onSent(): void {}
-  busyForMs(): number {
+  protected send(): void {}
+  protected defer(): void {}
+  protected onSent(): void {}
+  protected busyForMs(): number {
     return 1;
   }
   onTooLarge(item: QueuedCall): void {
-    if (this.#isHere(item)) this.waiting.refuse(item, cancelled);
+    if (this.#isHere(item)) this.refuse(item, cancelled);
   }
   onCancelled(item: QueuedCall): void {
-    if (this.#isHere(item)) this.waiting.refuse(item, cancelled);
+    if (this.#isHere(item)) this.refuse(item, cancelled);
   }
   #isHere(item: QueuedCall): boolean {
     return item.state !== 'sent' || item.receiver?.withdraw(item) === true;

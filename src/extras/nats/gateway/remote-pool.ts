@@ -11,8 +11,10 @@ import { Sweep } from '../../../core/dispatch/deadline.ts';
 import { passUs } from '../../../core/dispatch/queue/cost.ts';
 import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import type { QueuedCall } from '../../../core/dispatch/queue/queued-call.ts';
-import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
-import type { WaitingCalls, WaitingLimits } from '../../../core/dispatch/queue/waiting-calls.ts';
+import {
+  QueuedExecutor,
+  type WaitingLimits,
+} from '../../../core/dispatch/queue/queued-executor.ts';
 import type { ReplyMemory } from '../../../core/dispatch/reply-memory.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
@@ -72,49 +74,44 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     this.replyMemory = options.replyMemory;
   }
 
-  /** Calls that wait for a member. */
-  get queued(): number {
-    return this.waiting.size;
-  }
-
   get inFlight(): number {
     let calls = 0;
     for (const member of this.#members()) calls += member.inFlight;
     return calls;
   }
 
-  get isIdle(): boolean {
+  protected get isIdle(): boolean {
     for (const { isBusy } of this.#members()) if (isBusy) return false;
     return true;
   }
 
-  send(waiting: WaitingCalls): void {
+  protected send(): void {
     const members = [...this.#members()].filter(({ isTaking }) => isTaking);
-    waiting.resume((head) => this.#memberFor(head, members) !== undefined);
+    this.resumeProcedures((head) => this.#memberFor(head, members) !== undefined);
     while (members.some((member) => this.#hasRoom(member))) {
-      const { short, long, isLongDue } = waiting.heads();
+      const { short, long, isLongDue } = this.heads();
       const item = isLongDue ? long : (short ?? long);
       if (item === undefined) break;
       const member = this.#memberFor(item, members);
       // What waits for members of its own does not hold up what any member takes.
-      if (member === undefined) waiting.stop(item);
+      if (member === undefined) this.setAside(item);
       else {
-        waiting.take(item, passUs(item.nextUs, !member.isBusy));
+        this.take(item, passUs(item.nextUs, !member.isBusy));
         item.sendTo(member);
       }
     }
     for (const member of members) member.flush();
   }
 
-  defer(act: () => void): void {
+  protected defer(act: () => void): void {
     afterNextLook(act);
   }
 
-  onSent(): void {
+  protected onSent(): void {
     this.#sweep.wake();
   }
 
-  busyForMs(): number {
+  protected busyForMs(): number {
     this.#turnSecond();
     const perSecond = this.#answeredBefore;
     const ms = perSecond === 0 ? usualRetryMs : (this.queued / perSecond) * 1000;
@@ -128,27 +125,27 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
 
   onTooLarge(item: QueuedCall): void {
     if (item.state === 'sent') item.receiver?.withdraw(item);
-    this.waiting.refuse(item, limitExceeded(this.ending.maxReplyBytes));
+    this.refuse(item, limitExceeded(this.ending.maxReplyBytes));
   }
 
   onCancelled(item: QueuedCall): void {
     if (item.state === 'sent') item.receiver?.cancel(item);
-    else this.waiting.refuse(item, cancelled);
+    else this.refuse(item, cancelled);
   }
 
   onCapacity(): void {
-    if (this.waiting.size > 0) this.waiting.plan();
+    if (this.queued > 0) this.planSend();
     else this.tellVacancy();
   }
 
   onUnstarted(items: readonly QueuedCall[]): void {
     // From the last one on, so that none goes on whose caller has left.
     for (const item of items.toReversed()) {
-      if (item.scope.cancelled) this.waiting.refuse(item, cancelled);
+      if (item.scope.cancelled) this.refuse(item, cancelled);
     }
     const left = items.filter(({ isAnswered }) => !isAnswered);
     this.counters.requeued += left.length;
-    this.waiting.takeBack(left);
+    this.addBackUnsent(left);
   }
 
   mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean {
@@ -171,14 +168,14 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   async close(graceMs: number): Promise<void> {
     await this.stopIntake(graceMs);
     this.#sweep.stop();
-    this.waiting.refuseAll(cancelled);
+    this.refuseQueued(cancelled);
     for (const member of this.#members()) member.lose('shutdown');
     // What was held behind calls that were lost just now.
-    this.waiting.refuseAll(cancelled);
+    this.refuseQueued(cancelled);
   }
 
   protected get isAnswered(): boolean {
-    return this.waiting.size === 0 && this.inFlight === 0;
+    return this.queued === 0 && this.inFlight === 0;
   }
 
   #turnSecond(): void {
@@ -191,8 +188,8 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
 
   #look(now: number): boolean {
     for (const member of this.#members()) member.expire(now);
-    this.waiting.expire(now);
-    if (this.waiting.size > 0) this.waiting.plan();
+    this.refuseLate(now);
+    if (this.queued > 0) this.planSend();
     this.tellVacancy();
     return !this.isAnswered;
   }

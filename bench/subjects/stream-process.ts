@@ -50,7 +50,8 @@ class Reader implements StreamHost, StreamSink {
 
   value(text: string): void {
     this.values++;
-    this.#window?.taken(text.length);
+    this.#window?.add(text.length);
+    this.#window?.taken();
   }
 
   end(): never {

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { clockMs } from '../../src/core/base/clock.ts';
 import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
-import { defaultRetention } from '../../src/extras/nats/member/member-options.ts';
+import { defaultRetention } from '../../src/extras/nats/member/remote-gateway.ts';
 import {
   acknowledgementText,
   FrameText,

@@ -9,6 +9,7 @@ import {
   DocumentFetch,
   type KnownContract,
 } from '../../src/extras/nats/gateway/contracts.ts';
+import { firstStart } from '../../src/extras/nats/session.ts';
 import { contractOf, Subjects } from '../../src/extras/nats/subjects.ts';
 import { Bus } from './bus/bus.ts';
 import { saidBy } from './bus/rig.ts';
@@ -170,7 +171,8 @@ class Fetching {
 
   constructor(document: Uint8Array) {
     const contract = contractOf(document);
-    const link = { connection: this.bus.connect(), subjects: new Subjects('s'), id: 'gw' };
+    const subjects = new Subjects('s');
+    const link = { connection: this.bus.connect(), subjects, id: 'gw', start: firstStart };
     for (const subject of [`s.doc.${contract}`, `s.doc.${contract}_m1`]) {
       this.member.subscribe(subject, (request) => this.asked.push(request));
     }

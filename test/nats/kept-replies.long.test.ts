@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseHeartbeat } from '../../src/extras/nats/liveness.ts';
-import { defaultRetention, type Retention } from '../../src/extras/nats/member/member-options.ts';
+import { defaultRetention, type Retention } from '../../src/extras/nats/member/remote-gateway.ts';
 import { Dispatcher, Router, Type } from '../../src/index.ts';
 import { patience } from '../patience.ts';
 import { until } from '../turns.ts';

@@ -19,7 +19,7 @@ import { Member } from '../../src/extras/nats/member/member.ts';
 import {
   defaultRetention,
   type MemberOptions,
-} from '../../src/extras/nats/member/member-options.ts';
+} from '../../src/extras/nats/member/remote-gateway.ts';
 import { contractOf } from '../../src/extras/nats/subjects.ts';
 
 /** What gateways and members of tests are made of: nothing is given up before a test says so. */

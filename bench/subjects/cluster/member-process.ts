@@ -4,7 +4,7 @@ import { describeProcedure } from '../../../src/core/procedures/document/introsp
 import { tableOf } from '../../../src/core/procedures/router.ts';
 import { heartbeatMs, memberLimits } from '../../../src/extras/nats/liveness.ts';
 import { Member } from '../../../src/extras/nats/member/member.ts';
-import { defaultRetention } from '../../../src/extras/nats/member/member-options.ts';
+import { defaultRetention } from '../../../src/extras/nats/member/remote-gateway.ts';
 import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
 import { contractOf } from '../../../src/extras/nats/subjects.ts';
 import { Dispatcher } from '../../../src/index.ts';

@@ -1,9 +1,16 @@
 import { type Api, type Method, readDocument } from '../../client/codegen/document.ts';
 import { escapeControls } from '../../core/base/escape.ts';
+import { serviceName } from '../../core/base/package-files.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
-import type { FlagValues, OptionName } from '../../core/config/config.ts';
+import {
+  type FlagValues,
+  type OptionName,
+  optionsFromFlags,
+  resolveConfig,
+} from '../../core/config/config.ts';
 import { flagOf } from '../../core/config/option.ts';
 import { table as optionTable } from '../../core/config/table.ts';
+import type { Procedure } from '../../core/procedures/types.ts';
 import { anything } from '../../core/schema/model.ts';
 import { typeText } from '../../core/schema/write-type.ts';
 import { printAndExit } from '../exit.ts';
@@ -40,12 +47,33 @@ async function describe(
   if (kind === 'url') {
     return (await fetchDocument(source, openapi ? 'openapi' : 'tandem', options))?.value;
   }
-  if (openapi) {
-    const { openApiOfModule } = await import('./openapi-source.ts');
-    return openApiOfModule(source, http);
-  }
   const { describeModule } = await import('./module-source.ts');
-  return (await describeModule(source, 'tandem')).document;
+  const format = openapi ? await openApiFormat(http) : 'tandem';
+  return (await describeModule(source, format)).document;
+}
+
+/**
+ * Makes the OpenAPI document that a service would have that is started with the same flags and variables, except that there is a
+ * path unless they say none.
+ */
+async function openApiFormat(flags: FlagValues) {
+  const { env } = process;
+  const isGiven = (variable: string): boolean => (env[variable] ?? '').trim() !== '';
+  const usual = isGiven('TANDEM_HTTP_PATH') ? undefined : '/api';
+  const config = resolveConfig({ httpPath: usual, ...optionsFromFlags(flags) }, env);
+  if (config.httpPath === '') {
+    throw new StartupError('option httpPath is none: without it there is no OpenAPI document');
+  }
+  // Who gives it has an authenticate: a service without one has no use for the option.
+  const hasAuth = flags.httpAuth !== undefined || isGiven('TANDEM_HTTP_AUTH');
+  const { openApiOf } = await import('../../extras/openapi/document.ts');
+  const { Operations } = await import('../../extras/openapi/operation.ts');
+  return (procedures: ReadonlyMap<string, Procedure>) =>
+    openApiOf(new Operations(procedures, config.httpProcedures, hasAuth), {
+      ...config,
+      title: serviceName(),
+      hasAuth,
+    });
 }
 
 /** @throws StartupError if there is one of the flags that only the OpenAPI document of a module shows */

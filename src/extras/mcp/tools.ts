@@ -230,7 +230,8 @@ class ToolStream implements StreamHost, StreamSink {
       return;
     }
     const note = this.#outlet && this.#notes?.notification(text);
-    const taken = (): void => this.#window?.taken(text.length);
+    this.#window?.add(text.length);
+    const taken = (): void => this.#window?.taken();
     if (note === undefined) taken();
     else this.#outlet?.(note, taken);
   }

@@ -37,6 +37,8 @@ export interface SessionStart {
   readonly next: number;
 }
 
+export const firstStart: SessionStart = { epoch: 1, next: 1 };
+
 interface SentFrame {
   readonly n: number;
   readonly bytes: number;
@@ -77,7 +79,7 @@ export class GatewaySession {
   unackedBytes = 0;
 
   /** @param start beyond all that an earlier session with the same member has had */
-  constructor(start: SessionStart = { epoch: 1, next: 1 }) {
+  constructor(start = firstStart) {
     this.#epoch = start.epoch;
     this.#next = start.next;
   }

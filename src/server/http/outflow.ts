@@ -31,9 +31,10 @@ export class Outflow implements WaitingReply {
   readonly scope: RequestScope | undefined;
   readonly cut: () => void;
   bytes = 0;
-  /** Bytes that have waited since the client was last up to date, and how many of them it has taken. */
+  /** Bytes that have waited since the client was last up to date. */
   #total = 0;
-  #taken = 0;
+  /** How many of them the client has taken. Set from outside if all stay in memory until it has taken the last one. */
+  taken = 0;
   #since = 0;
   #deadline: NodeJS.Timeout | undefined;
   /** The time that the deadline was set for. */
@@ -48,7 +49,7 @@ export class Outflow implements WaitingReply {
 
   /** Counts a window as taken from the start: a client that has just begun must not be the slowest one. */
   get pace(): number {
-    return (streamWindow.characters + this.#taken) / (clockMs() - this.#since + 1);
+    return (streamWindow.characters + this.taken) / (clockMs() - this.#since + 1);
   }
 
   /** Sets how many bytes wait; 0: the client has taken all, or has gone. */
@@ -64,20 +65,15 @@ export class Outflow implements WaitingReply {
     if (before === 0) {
       this.#since = clockMs();
       this.#total = bytes;
-      this.#taken = 0;
+      this.taken = 0;
       if (this.#options.mayWait !== true) this.#setDeadline(this.#mostMs);
     } else if (bytes > before) {
       this.#total += bytes - before;
     } else if (bytes < before) {
-      this.#taken += before - bytes;
+      this.taken += before - bytes;
       if (this.#options.isPaused?.() === true) this.#setDeadline(this.#limits.bodyTimeoutMs);
     }
     if (this.#options.isShared !== true) replyMemory.add(this);
-  }
-
-  /** Sets how much of the waiting bytes the client has taken, if all stay in memory until it has taken the last one. */
-  set taken(bytes: number) {
-    this.#taken = bytes;
   }
 
   get #mostMs(): number {

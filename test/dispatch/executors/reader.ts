@@ -47,7 +47,8 @@ export class Reader implements StreamSink {
     }
     if (this.values.length <= this.#stallsAt) {
       this.#taken++;
-      this.#window?.taken(text.length);
+      this.#window?.add(text.length);
+      this.#window?.taken();
     }
     this.#told();
   }

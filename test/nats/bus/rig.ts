@@ -13,7 +13,8 @@ import {
   type RemotePoolOptions,
 } from '../../../src/extras/nats/gateway/remote-pool.ts';
 import type { Member } from '../../../src/extras/nats/member/member.ts';
-import type { MemberOptions } from '../../../src/extras/nats/member/member-options.ts';
+import type { MemberOptions } from '../../../src/extras/nats/member/remote-gateway.ts';
+import { firstStart } from '../../../src/extras/nats/session.ts';
 import { Subjects } from '../../../src/extras/nats/subjects.ts';
 import { patience } from '../../patience.ts';
 import { repliesOf, replyOf } from '../../replies.ts';
@@ -144,10 +145,11 @@ export class Rig {
       member.close();
       await service.close(0);
     });
-    const link = { connection: this.toMembers, subjects: new Subjects('s'), id: 'gw' };
+    const subjects = new Subjects('s');
+    const link = { connection: this.toMembers, subjects, id: 'gw', start: firstStart };
     const figures = { started: 0, load: 0, gateways: 0, calls: 0, returns: 0 };
     const heartbeat = { id, state: 'ready', contract: '', version: '1.0.0', ...figures } as const;
-    const remote = new RemoteMember(link, heartbeat, undefined, this.pool);
+    const remote = new RemoteMember(link, heartbeat, this.pool);
     const served = describedBy(router);
     remote.procedures = served;
     for (const [name, procedure] of served) this.#procedures.set(name, procedure);

@@ -38,10 +38,14 @@ export class ValueWindow {
     this.#flow.grant(this.#limits.values, this.#limits.characters);
   }
 
-  /** The reader has done with a value of so many characters. */
-  taken(characters: number): void {
+  /** A value of so many characters is with the reader. */
+  add(characters: number): void {
     this.#values++;
     this.#characters += characters;
+  }
+
+  /** The reader has done with all values that were added. */
+  taken(): void {
     const { values: most, characters: longest } = this.#limits;
     const isHalf = this.#values * 2 >= most || this.#characters * 2 >= longest;
     if (!isHalf) return;
@@ -106,7 +110,8 @@ export class PullReader implements StreamHost, StreamSink {
       this.#texts.length = 0;
       this.#next = 0;
     }
-    this.#window?.taken(text.length);
+    this.#window?.add(text.length);
+    this.#window?.taken();
     return text;
   }
 

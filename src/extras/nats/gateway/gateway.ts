@@ -12,7 +12,7 @@ import {
 } from '../connection/connection.ts';
 import { Candidates, type Heartbeat, parseHeartbeat, silenceCheck } from '../liveness.ts';
 import { Paced } from '../pace.ts';
-import type { SessionStart } from '../session.ts';
+import { firstStart } from '../session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { Catalog, Contracts, type KnownContract } from './contracts.ts';
 import type { GatewayLink } from './member-channel.ts';
@@ -37,9 +37,6 @@ const forgottenMs = 600_000;
 /** Members at once: what is done for each of them, again and again, must not hold up the calls. */
 const maxMembers = 1000;
 
-/** Members that were given up and may come back: their sessions go on where they were. */
-const maxStarts = 1000;
-
 /** The list of procedures is made anew so often at most, milliseconds, whatever members tell. */
 const renewMs = 50;
 
@@ -53,8 +50,6 @@ export class Gateway implements RemoteService {
   readonly #members = new Map<string, RemoteMember>();
   readonly #candidates = new Candidates<RemoteMember>();
   readonly #contracts: Contracts;
-  /** Where sessions start with members that were given up and may come back. */
-  readonly #starts = new Map<string, SessionStart>();
   readonly #subscriptions: NatsSubscription[];
   readonly #stopListening: () => void;
   readonly #looking: NodeJS.Timeout;
@@ -72,7 +67,7 @@ export class Gateway implements RemoteService {
     const subjects = new Subjects(name);
     this.#options = options;
     this.#log = log;
-    this.#link = { connection, subjects, id };
+    this.#link = { connection, subjects, id, start: firstStart };
     this.#askIfSilent = silenceCheck(connection, () => this.#judgeAll());
     this.#contracts = new Contracts(this.#link, log, () => this.#renewal.ask());
     this.#catalog = new Catalog(options.namesKeptMs);
@@ -170,7 +165,7 @@ export class Gateway implements RemoteService {
     } else {
       const now = clockMs();
       if (!this.#candidates.makeRoom(now)) return;
-      const made = new RemoteMember(this.#link, heartbeat, this.#starts.get(id), this.executor);
+      const made = new RemoteMember(this.#link, heartbeat, this.executor);
       this.#candidates.add(id, made, now);
       made.channel.sync();
     }
@@ -186,7 +181,6 @@ export class Gateway implements RemoteService {
       );
       return;
     }
-    this.#starts.delete(id);
     member.heardAt = clockMs();
     this.#members.set(id, member);
     this.#log.info(
@@ -271,9 +265,12 @@ export class Gateway implements RemoteService {
   #remove(member: RemoteMember): void {
     const { id, heartbeat } = member;
     this.#members.delete(id);
-    const oldest = this.#starts.keys().next();
-    if (this.#starts.size >= maxStarts && oldest.done !== true) this.#starts.delete(oldest.value);
-    this.#starts.set(id, member.channel.end);
+    const { start } = this.#link;
+    const { end } = member.channel;
+    this.#link.start = {
+      epoch: Math.max(start.epoch, end.epoch),
+      next: Math.max(start.next, end.next),
+    };
     member.lose('member');
     if (heartbeat.state === 'draining') {
       this.#log.info({ event: 'member-left', member: id }, 'a member has left');

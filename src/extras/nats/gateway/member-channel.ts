@@ -31,6 +31,8 @@ export interface GatewayLink {
   readonly connection: NatsConnection;
   readonly subjects: Subjects;
   readonly id: string;
+  /** Where the session with the next member starts: beyond all sessions that have ended, with whatever member. */
+  start: SessionStart;
 }
 
 /** What a channel tells its member, and asks of it. Calls are named by their tickets. */
@@ -97,9 +99,8 @@ export class MemberChannel {
   nobodySince: number | undefined;
 
   constructor(
-    { connection, subjects, id }: GatewayLink,
+    { connection, subjects, id, start }: GatewayLink,
     member: string,
-    start: SessionStart | undefined,
     owner: ChannelOwner,
   ) {
     this.#connection = connection;

@@ -27,7 +27,6 @@ import type { Procedure } from '../../../core/procedures/types.ts';
 import type { ErrorCode, LossReason, RpcError } from '../../../core/protocol/errors.ts';
 import { errorOutcome, textExceeds } from '../../../core/protocol/reply.ts';
 import type { Heartbeat } from '../liveness.ts';
-import type { SessionStart } from '../session.ts';
 import { ReplyKind, type WireFacts, type WireReply } from '../wire.ts';
 import { type ChannelOwner, type GatewayLink, MemberChannel } from './member-channel.ts';
 
@@ -88,18 +87,12 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
   #tickets = 0;
   readonly #facts: FactsText;
 
-  /** @param start of the session; undefined: there was none with this member before */
-  constructor(
-    link: GatewayLink,
-    heartbeat: Heartbeat,
-    start: SessionStart | undefined,
-    owner: MemberOwner,
-  ) {
+  constructor(link: GatewayLink, heartbeat: Heartbeat, owner: MemberOwner) {
     this.id = heartbeat.id;
     this.heartbeat = heartbeat;
     this.#owner = owner;
     this.#facts = new FactsText(owner.shares);
-    this.channel = new MemberChannel(link, this.id, start, this);
+    this.channel = new MemberChannel(link, this.id, this);
   }
 
   /** Calls of this gateway that are with it. */

@@ -25,8 +25,13 @@ import { Endpoints } from '../micro/endpoints.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
 import { contractOf, isNuid, mayAnswer, Subjects } from '../subjects.ts';
 import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.ts';
-import { defaultRetention, type MemberOptions, type ServedContract } from './member-options.ts';
-import { type MemberParts, RemoteGateway } from './remote-gateway.ts';
+import {
+  defaultRetention,
+  type MemberOptions,
+  type MemberParts,
+  RemoteGateway,
+  type ServedContract,
+} from './remote-gateway.ts';
 
 /** How often gateways with calls here are looked at, milliseconds. */
 const lookMs = 50;

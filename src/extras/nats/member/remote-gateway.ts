@@ -1,4 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
+import type { Config } from '../../../core/config/config.ts';
+import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { neverRan } from '../../../core/dispatch/call.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
@@ -10,6 +12,7 @@ import type {
 } from '../../../core/dispatch/streams/contract.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import type { Outcome, Reply, ReplySink } from '../../../core/protocol/reply.ts';
+import type { NatsConnection, NatsFacts } from '../connection/connection.ts';
 import { afterNextLook, type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
 import { type FrameMark, MemberSession, type SyncRequest } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
@@ -26,7 +29,6 @@ import {
   type WireCall,
   type WireReply,
 } from '../wire.ts';
-import type { MemberOptions } from './member-options.ts';
 
 /** Bytes of frames after which the gateway is told at once that they have come. */
 const tellBytes = 512 * 1024;
@@ -40,6 +42,44 @@ const elsewhere: readonly number[] = [
 
 /** Why a body is not taken: there is no room for it, or it is longer or shorter than announced. */
 type BodyRefusal = typeof ErrorCode.Overloaded | typeof ErrorCode.ParseError;
+
+export interface ServedContract {
+  /** See `contractOf`. */
+  readonly id: string;
+  /** What describes its procedures, for gateways: see `describeProcedure`. */
+  readonly document: Uint8Array;
+}
+
+/** What a member keeps for gateways that it does not hear. */
+export const defaultRetention = {
+  /** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled. */
+  goneMs: 3000,
+  /** After so long what is kept for it is dropped, milliseconds. */
+  forgottenMs: 30_000,
+  /** Above so many bytes of replies that wait for one gateway its calls begin later; if it is out of reach, the oldest replies are dropped. */
+  bytes: 32 * 1024 ** 2,
+};
+export type Retention = Readonly<typeof defaultRetention>;
+
+export interface MemberOptions extends Pick<Config, 'maxBodyBytes' | 'natsTrustAuth'> {
+  readonly connection: NatsConnection;
+  readonly service: Service;
+  readonly name: string;
+  /** A name that no other process ever has. */
+  readonly id: string;
+  readonly version: string;
+  /** When the process started, Unix milliseconds. */
+  readonly started: number;
+  /** Asked without `natsTrustAuth`; undefined: nobody is known. */
+  readonly authenticate: Authenticator<NatsFacts> | undefined;
+  /** How often it tells gateways that it lives, milliseconds. */
+  readonly heartbeatMs: number;
+  /** After so long a silence gateways send it no new calls, milliseconds. */
+  readonly silentMs: number;
+  readonly retention: Retention;
+  /** What serves now. */
+  readonly contract: () => ServedContract;
+}
 
 /** What a member shares with each of its gateways. */
 export interface MemberParts {

@@ -109,8 +109,6 @@ export class EventStream implements StreamHost, StreamSink {
   #onEnd: (() => void) | undefined;
   /** Values that were not written yet. */
   #values: string[] = [];
-  /** Lengths of the values that were written since the system has last taken all. */
-  #written: number[] = [];
   #ended: Outcome | undefined;
   #isEndWritten = false;
   #isFlushing = false;
@@ -178,7 +176,7 @@ export class EventStream implements StreamHost, StreamSink {
       this.#onEnd?.();
       return;
     }
-    this.#onTaken();
+    this.#window?.taken();
     // The time to ping may have passed meanwhile.
     this.#ping?.refresh();
     this.#flush();
@@ -214,7 +212,7 @@ export class EventStream implements StreamHost, StreamSink {
     const texts: string[] = [];
     let joined = '';
     for (const value of values) {
-      this.#written.push(value.length);
+      this.#window?.add(value.length);
       const text = format.value(value);
       if (text.length > longValue) {
         texts.push(joined + format.before, text);
@@ -241,20 +239,13 @@ export class EventStream implements StreamHost, StreamSink {
         this.leave();
         this.#onEnd?.();
       } else {
-        this.#onTaken();
+        this.#window?.taken();
       }
       return;
     }
     let bytes = 0;
     for (const text of texts) bytes += Buffer.byteLength(text);
     this.#outflow.set(bytes);
-  }
-
-  /** The system has all that was written: the stream may go on. */
-  #onTaken(): void {
-    const written = this.#written;
-    this.#written = [];
-    for (const length of written) this.#window?.taken(length);
   }
 
   #setPing(ms: number): void {

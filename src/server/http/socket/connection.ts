@@ -97,12 +97,10 @@ class Subscription implements StreamSink {
   /** A notification up to its value. */
   readonly #head: string;
   #flow: StreamFlow | undefined;
+  /** undefined: its client was not told its id yet. */
   #window: ValueWindow | undefined;
-  /** Characters of values that went out while the client had not read enough. */
-  #unread: number[] | undefined;
-  /** How it ended before its client was told its id. */
+  /** How it ended before that. */
   #early: Outcome | undefined;
-  #hasBegun = false;
 
   constructor(owner: SocketConnection, call: StreamCall) {
     this.#owner = owner;
@@ -126,34 +124,24 @@ class Subscription implements StreamSink {
   /** The reply that names it is sent: its values may follow. */
   begin(): void {
     if (this.#flow === undefined) return;
-    this.#hasBegun = true;
-    if (this.#early !== undefined) {
-      this.end(this.#early);
-      return;
-    }
     this.#window = new ValueWindow(this.#flow);
-    this.#window.open();
+    if (this.#early === undefined) this.#window.open();
+    else this.end(this.#early);
   }
 
   value(text: string): void {
     this.#owner.send(`${this.#head}${text}}}`);
-    if (this.#owner.mayGoOn()) {
-      this.#window?.taken(text.length);
-    } else {
-      this.#unread ??= [];
-      this.#unread.push(text.length);
-    }
+    this.#window?.add(text.length);
+    if (this.#owner.mayGoOn()) this.#window?.taken();
   }
 
   /** The client has read: what went out meanwhile is granted again. */
   resume(): void {
-    const unread = this.#unread ?? [];
-    this.#unread = undefined;
-    for (const characters of unread) this.#window?.taken(characters);
+    this.#window?.taken();
   }
 
   end(outcome: Outcome): void {
-    if (!this.#hasBegun) {
+    if (this.#window === undefined) {
       this.#early = outcome;
       return;
     }

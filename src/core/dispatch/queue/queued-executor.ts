@@ -40,10 +40,10 @@ export interface WaitingLimits {
 export type ConcurrencyPlaces = Map<string, Places>;
 
 interface Places {
-  /** Calls that go to a worker, and those whose handlers have not ended. */
+  /** Calls that went to a worker, and whose handlers have not ended. */
   held: number;
-  /** Each lets the next call of an executor in. They return false if none goes there. */
-  readonly waiting: Set<() => boolean>;
+  /** The executors that calls wait in for a place: each is called once, when one is free. */
+  readonly waiting: Set<() => void>;
 }
 
 /** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
@@ -142,7 +142,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
     item.isInside = false;
     const places = this.#placesOf(item.procedure.name);
     places.held--;
-    for (const letIn of places.waiting) if (letIn()) return;
+    for (const onPlaceFree of places.waiting) onPlaceFree();
+    places.waiting.clear();
   }
 
   onResume(item: QueuedCall): void {
@@ -171,9 +172,9 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
   /** Whether any call could go to a worker. Calls above the bound of their procedure could not. */
   protected get hasNext(): boolean {
     if (this.#short.size > 0 || this.#long.size > 0) return true;
-    if (this.#aside.size === 0) return false;
-    for (const { behind, letIn } of this.#aside.values()) {
-      if (letIn === undefined && behind.size > 0) return true;
+    for (const { behind } of this.#aside.values()) {
+      const next = behind.peek();
+      if (next !== undefined && this.#hasPlace(next)) return true;
     }
     return false;
   }
@@ -205,6 +206,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
 
   /** Where a call that comes waits: behind the head of its procedure's line, or, as that head and any other call, by its cost. */
   #lineFor(item: QueuedCall): WaitingLine<QueuedCall> {
+    // A call that comes back has kept its place: those without one must not be before it.
+    if (item.isInside) return this.#classify(item);
     const line = item.rules === undefined ? this.#asideOf(item) : this.#madeLineOf(item);
     if (line !== undefined) {
       if (line.head !== undefined || line.isStopped) return line.behind;
@@ -287,8 +290,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
     if (item.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
     this.#lineOf(item).shift();
-    this.#replaceHead(item);
     if (item.procedure.maxConcurrency !== undefined) this.#enter(item);
+    this.#replaceHead(item);
   }
 
   /**
@@ -347,9 +350,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
     for (const line of this.#aside.values()) {
       if (!line.isStopped) continue;
       const next = line.behind.peek();
-      if (next !== undefined && !mayGo(next)) continue;
-      line.isStopped = false;
-      this.#nextHead(line);
+      if (next === undefined || mayGo(next)) this.#nextHead(line);
     }
   }
 
@@ -370,11 +371,15 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
   }
 
   #nextHead(line: ProcedureLine): void {
-    const next = line.behind.shift();
+    const next = line.behind.peek();
+    line.isStopped = next !== undefined && !this.#hasPlace(next);
+    // Its caller pays when it leaves this line: a call that could not go yet would lose its turn.
+    if (line.isStopped) return;
     if (next === undefined) {
       if (line.rules === undefined) this.#aside.delete(line.name);
       return;
     }
+    line.behind.shift();
     line.head = next;
     const beside = this.#classify(next);
     // A batch stands behind what has come by now, unless there is so much that callers share.
@@ -458,39 +463,23 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
   #peek(line: WaitingLine<QueuedCall>): QueuedCall | undefined {
     for (;;) {
       const item = line.peek();
-      const most = item?.procedure.maxConcurrency;
-      if (item === undefined || most === undefined || item.isInside) return item;
-      const places = this.#placesOf(item.procedure.name);
-      if (places.held < most) return item;
-      this.#waitForPlace(item, most, places);
+      if (item === undefined || this.#hasPlace(item)) return item;
+      this.setAside(item);
     }
   }
 
-  #waitForPlace(item: QueuedCall, most: number, places: Places): void {
-    const line = this.#madeLineOf(item);
-    line.letIn ??= () => this.#letIn(line, most, places);
-    places.waiting.add(line.letIn);
-    item.queue?.drop(item);
-    line.behind.addBack(item);
+  /** Whether a call may run by the `maxConcurrency` of its procedure. If not, the next place that becomes free is told of. */
+  #hasPlace({ procedure: { name, maxConcurrency }, isInside }: QueuedCall): boolean {
+    if (maxConcurrency === undefined || isInside) return true;
+    const places = this.#placesOf(name);
+    if (places.held < maxConcurrency) return true;
+    places.waiting.add(this.#onPlaceFree);
+    return false;
   }
 
-  #letIn(line: ProcedureLine, most: number, places: Places): boolean {
-    // Other code may have had a higher bound.
-    if (places.held >= most) return false;
-    const next = line.behind.shift();
-    if (next === undefined) {
-      if (line.letIn !== undefined) places.waiting.delete(line.letIn);
-      this.#aside.delete(line.name);
-      return false;
-    }
-    // At once, so that no call that comes later takes the place.
-    this.#enter(next);
-    this.#classify(next).addBack(next);
-    this.planSend();
-    return true;
-  }
+  readonly #onPlaceFree = (): void => this.planSend();
 
-  /** Counts a call that goes to a worker, or that is the next to do so. Its procedure has `maxConcurrency`. */
+  /** Counts a call that goes to a worker. Its procedure has `maxConcurrency`. */
   #enter(item: QueuedCall): void {
     if (item.isInside) return;
     item.isInside = true;
@@ -559,12 +548,9 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Queue
 const aloneMs = 10_000;
 
 /**
- * Calls of one procedure that wait aside.
- *
- * - A batch procedure, and one that nobody may run now or until just now: the first call, its head, stands in line with all
- *   other calls, and the others wait here. Those of a batch procedure go along with the head as far as they fit into its run.
- *   While the procedure is stopped it has no head.
- * - A procedure that runs as often as its `maxConcurrency` allows: the calls above the bound, without a head.
+ * Calls of one procedure that wait aside: of a batch procedure, and of one that nobody may run now or until just now. The
+ * first call, its head, stands in line with all other calls, and the others wait here. Those of a batch procedure go along
+ * with the head as far as they fit into its run. While the procedure is stopped it has no head.
  */
 class ProcedureLine {
   readonly name: string;
@@ -572,10 +558,8 @@ class ProcedureLine {
   readonly rules: BatchRules | undefined;
   readonly behind: WaitingLine<QueuedCall>;
   head: QueuedCall | undefined;
-  /** Nobody may run a call now: all of them wait here. */
+  /** Nobody may run a call now, or as many run as may: all of them wait here. */
   isStopped = false;
-  /** Lets the next call in that waits for a place. undefined: none has waited for one. */
-  letIn: (() => boolean) | undefined;
   aloneUntil = 0;
 
   constructor(name: string, rules: BatchRules | undefined, callers: QueuedCallers<QueuedCall>) {

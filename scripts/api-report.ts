@@ -4,16 +4,12 @@
  *
  * API Extractor reads the declarations with a TypeScript of its own, since TypeScript 7 has no API for that.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { messageOf } from '../src/core/base/message-of.ts';
-import { fail } from './arguments.ts';
 import { buildClient, writeTypes } from './bundle.ts';
+import { fail, main, root, temporaryFolder } from './script.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const client = join(root, 'packages/client');
 const reports = join(root, 'api');
 const isCheck = process.argv.includes('--check');
@@ -77,9 +73,9 @@ function report(name: keyof typeof entries, folder: string): boolean {
   return apiReportChanged;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'tandem-api-'));
-try {
-  writeTypes(root, join(root, 'dist'));
+await main(async () => {
+  const folder = temporaryFolder('tandem-api-');
+  await writeTypes(root, join(root, 'dist'));
   await buildClient(root, client);
   mkdirSync(reports, { recursive: true });
   const names = Object.keys(entries) as (keyof typeof entries)[];
@@ -91,8 +87,4 @@ try {
       'a public type has changed; if that is meant, run npm run api, and tell of it in CHANGELOG.md',
     );
   }
-} catch (error) {
-  fail(messageOf(error));
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+});

@@ -3,19 +3,14 @@
  * package, or of the page of the console alone.
  */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { messageOf } from '../src/core/base/message-of.ts';
-import { fail } from './arguments.ts';
 import { buildClient, buildPackage } from './bundle.ts';
 import { buildConsole } from './console.ts';
+import { fail, main, root } from './script.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const [what, folder = join(root, 'dist/console')] = process.argv.slice(2);
-try {
+await main(async () => {
   if (what === 'client') await buildClient(root, join(root, 'packages/client'));
   else if (what === 'console') await buildConsole(root, folder);
   else if (what === undefined) await buildPackage(root, join(root, 'dist'));
   else fail(`${what}: nothing is built by that name; there are client and console`);
-} catch (error) {
-  fail(messageOf(error));
-}
+});

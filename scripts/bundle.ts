@@ -1,9 +1,9 @@
 /** What is published, in two packages: the sources bundled, with the types of each file. */
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 import { buildConsole } from './console.ts';
+import { run } from './run.ts';
 import { bundleTypeBox } from './typebox-plugin.ts';
 
 /**
@@ -208,34 +208,33 @@ async function bundleClientInto(root: string, to: string): Promise<void> {
   }
 }
 
-interface Manifest {
+export interface Manifest {
+  readonly name: string;
   readonly version: string;
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-function readManifest(folder: string): Manifest {
+/** The package.json of a folder. */
+export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
 /**
- * Writes the declarations of all sources.
+ * Writes the declarations of all sources, or of those of another project.
  *
  * @throws Error with the compiler's words
  */
-export function writeTypes(root: string, to: string): void {
-  compileTypes(root, join(root, 'tsconfig.build.json'), to);
-}
-
-function compileTypes(root: string, project: string, to: string): void {
+export async function writeTypes(
+  root: string,
+  to: string,
+  project = join(root, 'tsconfig.build.json'),
+): Promise<void> {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const args = ['-p', project, '--emitDeclarationOnly', '--outDir', to];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, ...args], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`);
+  const args = [tsc, '-p', project, '--emitDeclarationOnly', '--outDir', to];
+  await run(process.execPath, args, { cwd: root });
 }
 
 function write(path: string, contents: string | Uint8Array): void {
@@ -247,7 +246,7 @@ function write(path: string, contents: string | Uint8Array): void {
 export async function buildPackage(root: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
   await bundleInto(root, to);
-  writeTypes(root, to);
+  await writeTypes(root, to);
   await buildConsole(root, join(to, 'console'));
 }
 
@@ -263,5 +262,5 @@ export async function buildClient(root: string, folder: string, withTypes = true
   const isClient = (file: string): boolean => !file.endsWith('/codegen');
   cpSync(join(root, 'src/client'), join(folder, 'src'), { recursive: true, filter: isClient });
   if (withTypes)
-    compileTypes(root, join(root, clientFolder, 'tsconfig.json'), join(folder, 'dist'));
+    await writeTypes(root, join(folder, 'dist'), join(root, clientFolder, 'tsconfig.json'));
 }

@@ -26,16 +26,16 @@ const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench', 'cons
 /** Files that are copied and not compiled: what `tandem init` writes, and what tests are about the mistakes of. */
 const asTheyAre = ['templates', 'test/fixtures/broken'];
 
-export type TreeForm = 'coded' | 'joined' | 'apart';
+export type TreeForm = 'coded' | 'apart';
 
 /**
  * @param root the repository's folder
- * @param form of what every thread and process starts with: `joined` into one file, with V8's compiled code of it beside (`coded`), which
- *   leaves it without a source map, or as the sources lie (`apart`), which starts slowly, for tools that look at each file
+ * @param form of what every thread and process starts with: joined into one file, with V8's compiled code of it beside (`coded`), without
+ *   source maps, or as the sources lie (`apart`), with them, which starts slowly
  * @returns the folder of the copy, which has the same names as `root` in it. The caller removes it
  * @throws Error with the compiler's message for a syntax error. `npm run typecheck` checks the types
  */
-export async function compileTree(root: string, form: TreeForm = 'joined'): Promise<string> {
+export async function compileTree(root: string, form: TreeForm = 'coded'): Promise<string> {
   const builds = join(root, buildFolder);
   mkdirSync(builds, { recursive: true });
   removeForgotten(builds);
@@ -77,10 +77,10 @@ function removeForgotten(builds: string): void {
 }
 
 async function compileSources(root: string, copy: string, form: TreeForm): Promise<void> {
-  // Where the joined file has no map, nobody asks for the others, which are as many files again to write.
-  await Promise.all([compile(root, copy, form !== 'coded'), bundleTypeBox(root, copy)]);
+  // Source maps are as many files again to write.
+  await Promise.all([compile(root, copy, form === 'apart'), bundleTypeBox(root, copy)]);
   for (const folder of folders) renameModules(join(copy, folder.split('/', 1)[0] as string));
-  if (form !== 'apart') await joinModules(copy, form === 'coded');
+  if (form === 'coded') await joinModules(copy);
 }
 
 async function compile(root: string, copy: string, sourceMap: boolean): Promise<void> {

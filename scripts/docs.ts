@@ -4,7 +4,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   defaultText,
   flagOf,
@@ -23,9 +22,8 @@ import {
   type MetricRow,
   placeMetric,
 } from '../src/core/observe/metric-table.ts';
+import { root } from './script.ts';
 import { withSection } from './section.ts';
-
-const root = fileURLToPath(new URL('..', import.meta.url));
 
 const rows: [name: string, option: Option<unknown>][] = Object.entries(table);
 

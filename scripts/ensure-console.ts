@@ -4,11 +4,10 @@
  */
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { keptConsole } from './console.ts';
+import { root } from './script.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const to = join(root, 'dist/console');
 try {
   const onBuild = (): void => console.log('building the console, once for these sources');

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
-import { fail, readArguments, readCount } from './arguments.ts';
+import { fail, readArguments, readCount } from './script.ts';
 
 const usage = `npm run fuzz -- [options]
 

@@ -10,11 +10,11 @@
  * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
  * hooks that Node loads into a thread of its own are a file apart.
  */
-import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { run } from './run.ts';
 
 /** What the worker threads of a server start with, and what the main thread and the tests load. */
 const inWorkers = ['src/declare.js', 'src/in-worker.js', 'src/core/workers/replica/main.js'];
@@ -31,24 +31,20 @@ interface Part {
   readonly exportsOf: ReadonlyMap<string, readonly string[]>;
 }
 
-/**
- * @param copy the folder with the compiled files; changes them
- * @param keepsCode whether V8's compiled code of the joined files is written beside them, instead of their source maps
- */
-export async function joinModules(copy: string, keepsCode: boolean): Promise<void> {
+/** @param copy the folder with the compiled files; changes them */
+export async function joinModules(copy: string): Promise<void> {
   const inThreads = await findExports(copy, inWorkers);
   const all = await findExports(copy, inProcesses);
   const first: Part = { file: joined, exportsOf: inThreads };
   const more = [...all].filter(([path]) => !inThreads.has(path));
   const second: Part = { file: joinedMore, exportsOf: new Map(more) };
-  await joinPart(copy, first, undefined, keepsCode);
-  await joinPart(copy, second, first, keepsCode);
+  await joinPart(copy, first, undefined);
+  await joinPart(copy, second, first);
   await build({
     ...common(copy),
     entryPoints: [hooks],
     outfile: join(copy, hooks),
     allowOverwrite: true,
-    sourcemap: !keepsCode,
   });
   for (const part of [first, second]) {
     for (const [path, members] of part.exportsOf) {
@@ -61,7 +57,6 @@ export async function joinModules(copy: string, keepsCode: boolean): Promise<voi
         from,
       );
       writeFileSync(join(copy, path), `${text}\n`);
-      if (!keepsCode) rmSync(join(copy, `${path}.map`), { force: true });
     }
   }
 }
@@ -72,31 +67,23 @@ function nameIn({ exportsOf }: Part, path: string, member: string): string {
 }
 
 /** @param base the part that this one imports */
-async function joinPart(
-  copy: string,
-  part: Part,
-  base: Part | undefined,
-  keepsCode: boolean,
-): Promise<void> {
+async function joinPart(copy: string, part: Part, base: Part | undefined): Promise<void> {
   const modules = [...part.exportsOf];
   const names = modules.flatMap(([path, members]) => members.map((one) => nameIn(part, path, one)));
-  const lines = (keyword: 'import' | 'export') =>
-    modules.map(([path, members]) =>
-      namesLine(keyword, members, (one) => `${one} as ${nameIn(part, path, one)}`, `./${path}`),
-    );
+  const imports = modules.map(([path, members]) =>
+    namesLine('import', members, (one) => `${one} as ${nameIn(part, path, one)}`, `./${path}`),
+  );
   const options = common(copy);
-  const all = (contents: string[]) => ({
+  const all = {
     ...options,
     plugins: base === undefined ? options.plugins : [...options.plugins, fromBase(copy, base)],
-    stdin: { contents: contents.join('\n'), resolveDir: copy },
-  });
-  if (keepsCode) {
-    // Given at once: esbuild would write a getter for each name, and call it.
-    const handOver = `$exports({ ${names.join(', ')} });`;
-    await writeWithCode(join(copy, part.file), all([...lines('import'), handOver]), names, base);
-  } else {
-    await build({ ...all(lines('export')), outfile: join(copy, part.file), sourcemap: true });
-  }
+    stdin: {
+      // Given at once: esbuild would write a getter for each name, and call it.
+      contents: [...imports, `$exports({ ${names.join(', ')} });`].join('\n'),
+      resolveDir: copy,
+    },
+  };
+  await writeWithCode(join(copy, part.file), all, names, base);
 }
 
 /** Modules of the other part are taken from its joined file. */
@@ -227,10 +214,7 @@ export const { ${names.join(', ')} } = exported;
   const keep = `import { script } from ${JSON.stringify(pathToFileURL(file).href)};
 import { writeFileSync } from 'node:fs';
 writeFileSync(${JSON.stringify(code)}, script.createCachedData());`;
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', keep], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${file} can't be loaded: ${stderr}`);
+  await run(process.execPath, ['--input-type=module', '-e', keep]);
 }
 
 function namesLine(

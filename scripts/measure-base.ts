@@ -12,8 +12,8 @@ import { pathToFileURL } from 'node:url';
 import autocannon from 'autocannon';
 import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 import { median, ratios } from '../bench/statistics.ts';
-import { readArguments, readCount } from './arguments.ts';
 import { run } from './run.ts';
+import { readArguments, readCount, root } from './script.ts';
 
 const usage = `npm run measure:base -- [options]
 
@@ -31,7 +31,6 @@ const options = readArguments(usage, {
 const pairs = readCount('pairs', options.pairs, 2);
 const requests = readCount('requests', options.requests, 1000);
 
-const root = join(import.meta.dirname, '..');
 const recordFile = join(import.meta.dirname, 'base-line.json');
 
 interface BaseLine {

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readArguments } from './arguments.ts';
+import { readArguments } from './script.ts';
 
 const usage = `npm run measure:size -- [--root DIR]
 

@@ -5,33 +5,24 @@
  *
  *   --all-platforms   makes the packages of uWebSockets.js for all platforms, not for this one alone
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { messageOf } from '../src/core/base/message-of.ts';
-import { readArguments } from './arguments.ts';
 import { makePackages } from './release/packages.ts';
 import { startRegistry } from './release/registry.ts';
 import { rehearse } from './release/user.ts';
+import { main, readArguments, root, temporaryFolder } from './script.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const usage = 'npm run release:rehearse [-- --all-platforms]';
 const options = readArguments(usage, { 'all-platforms': { type: 'boolean', default: false } });
 const isHere = (platform: string): boolean => platform === `${process.platform}-${process.arch}`;
-const folder = mkdtempSync(join(tmpdir(), 'tandem-release-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
-const packages = join(folder, 'packages');
-const users = join(folder, 'users');
-for (const path of [packages, users]) mkdirSync(path);
-try {
+await main(async () => {
+  const folder = temporaryFolder('tandem-release-');
+  const packages = join(folder, 'packages');
+  const users = join(folder, 'users');
+  for (const path of [packages, users]) mkdirSync(path);
   const isPacked = (name: string): boolean => options['all-platforms'] || isHere(name);
   const tarballs = await makePackages(root, packages, isPacked);
   const registry = await startRegistry(folder, tarballs);
   await rehearse(root, users, registry.env);
   registry.close();
-} catch (error) {
-  console.error(messageOf(error));
-  process.exit(1);
-}
+});

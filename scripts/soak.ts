@@ -4,7 +4,6 @@
  */
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { messageOf } from '../src/core/base/message-of.ts';
 import { compiledTree } from '../test/compiled.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
@@ -12,7 +11,7 @@ import { CompiledCli } from '../test/supervisor/processes/cli.ts';
 import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
 import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
 import { replacementRounds } from '../test/supervisor/processes/replacements.ts';
-import { fail, readArguments, readCount } from './arguments.ts';
+import { fail, main, readArguments, readCount } from './script.ts';
 
 const usage = `npm run soak -- [options]
 
@@ -110,11 +109,8 @@ async function soakDrain(): Promise<readonly string[]> {
   }
 }
 
-const violations = await (values.drain ? soakDrain() : soakCalls()).catch((error: unknown) =>
-  fail(messageOf(error)),
-);
-for (const violation of violations.slice(0, 20)) console.error(violation);
-if (violations.length > 0) {
-  console.error(`${violations.length} violations`);
-  process.exitCode = 1;
-}
+await main(async () => {
+  const violations = await (values.drain ? soakDrain() : soakCalls());
+  for (const violation of violations.slice(0, 20)) console.error(violation);
+  if (violations.length > 0) fail(`${violations.length} violations`);
+});

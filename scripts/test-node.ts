@@ -17,13 +17,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { constants, homedir } from 'node:os';
+import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { findProgram } from '../test/programs.ts';
+import { endWith } from './run.ts';
+import { root as checkout } from './script.ts';
 
-const checkout = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 /** What the tests start, as in .ci/run. */
 const programs = ['nats-server', 'nginx-light', 'systemd', 'curl', 'chromium'];
 
@@ -137,23 +137,6 @@ export PATH=/opt/node:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TM
 exec chroot "$debian" sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@"
 `;
 
-/** Runs a command whose end is ours; a signal ends it whole. */
-function run(file: string, args: readonly string[], env: NodeJS.ProcessEnv): void {
-  const child = spawn(file, args, { cwd: checkout, env, stdio: 'inherit' });
-  let asked: NodeJS.Signals | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      asked = signal;
-      // unshare passes no signal on: SIGKILL ends it and all processes in its namespace.
-      child.kill(file === 'unshare' ? 'SIGKILL' : signal);
-    });
-  }
-  child.on('exit', (code, ended) => {
-    const signal = asked ?? ended;
-    process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
-  });
-}
-
 try {
   const { major, folder, rest } = readAsked();
   const node = nodeOf(major, join(folder, `node-${major}`));
@@ -161,7 +144,8 @@ try {
   const test = ['--import', 'tsx', 'scripts/test.ts', ...rest];
   const path = `${dirname(node)}${delimiter}${process.env.PATH}`;
   if (!failure.includes('GLIBC_')) {
-    run(node, test, { ...process.env, PATH: path });
+    const env = { ...process.env, PATH: path };
+    endWith(spawn(node, test, { cwd: checkout, env, stdio: 'inherit' }));
   } else {
     const debian = join(folder, 'debian-13');
     prepareDebian(debian);
@@ -170,7 +154,9 @@ try {
     const namespaces = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', inDebian, 'sh'];
     const places = [debian, checkout, dirname(node), npm];
     const command = ['node', ...test, '--native'];
-    run('unshare', [...namespaces, ...places, ...command], process.env);
+    const args = [...namespaces, ...places, ...command];
+    // unshare passes no signal on: SIGKILL ends it and all processes in its namespace.
+    endWith(spawn('unshare', args, { cwd: checkout, stdio: 'inherit' }), 'SIGKILL');
   }
 } catch (error) {
   give(messageOf(error));

@@ -5,10 +5,10 @@
  */
 import { messageOf } from '../src/core/base/message-of.ts';
 import { findProgram } from '../test/programs.ts';
-import { fail } from './arguments.ts';
 import { clients } from './languages/clients.ts';
 import { mcp } from './languages/mcp.ts';
 import { recipes } from './languages/recipes.ts';
+import { fail } from './script.ts';
 
 const [kind, ...names] = process.argv.slice(2);
 const suites = kind === 'recipes' ? recipes : { ...clients, mcp };

@@ -23,17 +23,17 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { loadUws } from '../src/server/http/uws/load.ts';
-import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
 import { watchForHangs } from './hangs.ts';
 import { makeReadable } from './readable-coverage.ts';
+import { endWith } from './run.ts';
+import { fail, root } from './script.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
 /** What a test may take, and what comes before the first and after the last one of a file. */
 const testMs = 60_000;
@@ -44,14 +44,16 @@ const longSuffix = `.long${suffix}`;
 
 /**
  * What runs in one process: the folder below `test` that a file lies in, since most files take less time than a process takes to
- * start. Their tests leave nothing behind in the process, and have no hooks outside `describe`. A long file runs by itself.
+ * start; those of small folders together. Their tests leave nothing behind in the process, and have no hooks outside `describe`.
  */
 const groupOf = (file: string): string =>
-  isLong(file) || alone.has(file) ? file : file.split('/').slice(0, 2).join('/');
+  runsAlone(file) ? file : file.split('/').slice(0, 2).join('/');
+const runsAlone = (file: string): boolean => isLong(file) || alone.has(file);
+/** Files of a folder from which on it has a process of its own. */
+const fewest = 4;
 /** Files that need a process of their own, or enough time for one. */
 const alone = new Set([
   'test/cli/serve.test.ts',
-  'test/dispatch/deadline.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
   'test/http/node.test.ts',
@@ -63,7 +65,6 @@ const alone = new Set([
   'test/modules/reload.test.ts',
   'test/modules/typescript.test.ts',
   'test/protocol/protocol.test.ts',
-  'test/router/schema/patterns.test.ts',
   'test/service/blocked.test.ts',
   'test/service/lifecycle.test.ts',
   'test/service/tracing.test.ts',
@@ -131,14 +132,6 @@ const isMeasured = coverage !== undefined;
 const sourceMaps = '--enable-source-maps';
 const isMapped = flags.includes(sourceMaps);
 
-async function compile(): Promise<string> {
-  try {
-    return await compileTree(root, isMeasured ? 'apart' : isMapped ? 'joined' : 'coded');
-  } catch (error) {
-    return fail(messageOf(error));
-  }
-}
-
 const hasNative = !asked.has('--no-native');
 const isCi = (process.env.CI ?? '') !== '';
 if (hasNative && (asked.has('--native') || (isCi && process.versions.node.startsWith('20.')))) {
@@ -154,7 +147,9 @@ function switchOffNative(): void {
   writeFileSync(join(folder, 'index.js'), "throw new Error('switched off by --no-native');");
 }
 
-const copy = await compile();
+const copy = await compileTree(root, isMeasured || isMapped ? 'apart' : 'coded').catch(
+  (error: unknown) => fail(messageOf(error)),
+);
 if (!hasNative) switchOffNative();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
@@ -164,9 +159,12 @@ const entries = join(copy, 'entries');
 
 /** @returns those files */
 function toRun(): string[] {
+  const isSmall = (folder: string): boolean =>
+    files.filter((file) => groupOf(file) === folder).length < fewest;
   const groups = new Map<string, string[]>();
   for (const file of files) {
-    const name = groupOf(file);
+    const folder = groupOf(file);
+    const name = !runsAlone(file) && isSmall(folder) ? 'test' : folder;
     groups.set(name, [...(groups.get(name) ?? []), file]);
   }
   // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
@@ -239,14 +237,11 @@ const child = spawn(process.execPath, [...runner, ...flags, ...toRun()], {
   env: { ...process.env, TEST_TIMES_FILE: times, RUNNING_TESTS_FOLDER: runningTests },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => child.kill(signal));
-}
-child.on('exit', (code, signal) => {
+endWith(child);
+child.on('exit', (code) => {
   if (code !== 0 && !isMapped) {
     console.error(`\nFor the lines of the sources: npm test -- ${sourceMaps} FILE`);
   }
   if (counting.length > 0) printTimes();
   if (isMeasured) makeReadable(coverage);
-  process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 });

@@ -22,7 +22,7 @@ const files: readonly (readonly [file: string, times: number])[] = [
   ['test/router/schema/compare.long.test.ts', 2],
   ['test/pool/replica/params.long.test.ts', 2],
   ['test/router/schema/properties.long.test.ts', 6],
-  ['test/router/schema/patterns.test.ts', 25],
+  ['test/router/schema/patterns.long.test.ts', 25],
   ...few.map((file) => [file, 10] as const),
 ];
 

@@ -174,7 +174,7 @@ class MediaSession implements Session {
 
   static async open({ subjects }: Plan): Promise<MediaSession> {
     const photo = Buffer.from(await grainyPhoto(2500)).toString('base64');
-    const copy = await compileTree(rootPath());
+    const copy = await compileTree(rootPath(), 'apart');
     const [light, heavy] = [
       await Child.start('load/mixed-process'),
       await Child.start('load/mixed-process'),

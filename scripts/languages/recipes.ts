@@ -2,27 +2,23 @@
  * The recipes of docs/recipes with frameworks that this project does not have, played with the packed package. Their packages are
  * pinned in test/recipes by a lock file, and installed in ~/.cache/tandem-test-recipes.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { packedTarball } from '../../test/cli/packed.ts';
 import { installed, ofFrameworks } from '../../test/docs/guide/chapters.ts';
 import { writeCommands } from '../../test/docs/guide/project.ts';
 import { root } from '../../test/files.ts';
 import { folder } from '../../test/recipes/folder.ts';
+import { readManifest } from '../bundle.ts';
+import { run } from '../run.ts';
 import { installNode, Shell, type Suite } from './shell.ts';
 
 const sources = join(root, 'test/recipes');
 
-type Dependencies = Readonly<Record<string, string>>;
-
-function manifestOf(path: string): Readonly<Record<string, Dependencies>> {
-  return JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
-}
-
 /** Installs the frameworks, and unpacks the package beside them. What it depends on is that of this repository. */
 async function install(): Promise<void> {
-  const pinned = manifestOf(sources).dependencies ?? {};
+  const pinned = readManifest(sources).dependencies;
   const missing = installed(ofFrameworks).filter((name) => pinned[name] === undefined);
   if (missing.length > 0) throw new Error(`test/recipes/package.json lacks ${missing.join(', ')}`);
   const shell = new Shell(folder);
@@ -30,7 +26,7 @@ async function install(): Promise<void> {
   // Their scripts would download and compile.
   await shell.install(join(sources, 'package-lock.json'), `${installNode} --ignore-scripts`);
   const modules = join(folder, 'node_modules');
-  const { dependencies, optionalDependencies } = manifestOf(root);
+  const { dependencies, optionalDependencies } = readManifest(root);
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     const link = join(modules, name);
     rmSync(link, { recursive: true, force: true });
@@ -40,7 +36,7 @@ async function install(): Promise<void> {
   const own = join(modules, 'tandem-rpc');
   rmSync(own, { recursive: true, force: true });
   mkdirSync(own, { recursive: true });
-  execFileSync('tar', ['-xzf', await packedTarball(), '-C', own, '--strip-components=1']);
+  await run('tar', ['-xzf', await packedTarball(), '-C', own, '--strip-components=1']);
   writeCommands(join(folder, 'commands'), join(own, 'dist/src/cli/main.js'));
 }
 

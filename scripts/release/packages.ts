@@ -8,20 +8,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { type Manifest, readManifest } from '../bundle.ts';
 import { run } from '../run.ts';
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
 
 /** The ABIs (`process.versions.modules`) from that of Node 20 on: older ones the package does not run on. */
 const oldestAbi = 115;
-
-function readManifest(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
-}
 
 /** @returns the tarball that npm makes of a folder or a workspace, with its scripts */
 export async function pack(root: string, to: string, ...what: readonly string[]): Promise<string> {
@@ -34,7 +25,7 @@ export async function pack(root: string, to: string, ...what: readonly string[])
 /** Packs a folder that is made of files of uWebSockets.js, and of others. */
 function packFiles(
   to: string,
-  manifest: Manifest,
+  manifest: Pick<Manifest, 'name' | 'version'>,
   files: readonly string[],
   readme: string,
 ): Promise<string> {

@@ -5,17 +5,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Manifest } from '../bundle.ts';
 import { run } from '../run.ts';
 
 export interface Registry {
   /** Of npm, for whoever is to use this registry alone, as a machine on which npm has run never before. */
   readonly env: NodeJS.ProcessEnv;
   close(): void;
-}
-
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
 }
 
 /** @param folder for npm's cache and configuration */

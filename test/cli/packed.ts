@@ -75,7 +75,7 @@ async function packInto(folder: string): Promise<void> {
   const staging = `${folder}.staging`;
   for (const path of [made, staging]) rmSync(path, { recursive: true, force: true });
   await bundleInto(root, join(staging, 'dist'));
-  writeTypes(root, join(staging, 'dist'));
+  await writeTypes(root, join(staging, 'dist'));
   const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     files: string[];
   };

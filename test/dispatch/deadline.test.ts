@@ -8,9 +8,6 @@ const start = 1_000_000;
 /** A sweep may come this much late: deadlines close to each other share one. */
 const slackMs = 5;
 
-beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start }));
-afterEach(() => mock.timers.reset());
-
 class Entry implements Deadline {
   readonly at: number;
   readonly events: string[] = [];
@@ -31,6 +28,9 @@ class Entry implements Deadline {
 }
 
 describe('DeadlineSweep', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start }));
+  afterEach(() => mock.timers.reset());
+
   test('each ends once, not before its time and just after it', () => {
     const offsets = fc.array(fc.record({ in: fc.nat({ max: 500 }), added: fc.nat({ max: 300 }) }), {
       minLength: 1,

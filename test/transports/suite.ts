@@ -45,15 +45,9 @@ export async function runCase(
   await stage.close();
 }
 
-/**
- * The contract of `Service` (src/core/dispatch/service.ts), asked of a transport from the outside.
- *
- * @param chosen the names of the cases; undefined: all
- */
-export function conformance(subject: Subject, chosen?: readonly string[]): void {
+/** The contract of `Service` (src/core/dispatch/service.ts), asked of a transport from the outside. */
+export function conformance(subject: Subject): void {
   describe(`the contract of a transport: ${subject.name}`, needs(subject.server), () => {
-    for (const one of casesFor(subject)) {
-      if (chosen?.includes(one.name) !== false) test(one.name, () => runCase(subject, one));
-    }
+    for (const one of casesFor(subject)) test(one.name, () => runCase(subject, one));
   });
 }

@@ -1,4 +1,4 @@
-/** The official clients, both generations of them, over HTTP: docs/mcp.md, "An SDK client". */
+/** The official clients, both generations of them: docs/mcp.md, "An SDK client". */
 import { after, before, describe, test } from 'node:test';
 import { clients, holdToAll } from './official-clients.ts';
 import { Stage } from './stage.ts';
@@ -14,5 +14,11 @@ describe('official clients over HTTP', () => {
     test(name, async () => {
       await holdToAll(connect, spoken, new URL(`http://localhost:${stage.port}/mcp`));
     });
+  }
+});
+
+describe('official clients over stdio, each with a `tandem mcp` of its own', () => {
+  for (const [name, connect, spoken] of clients) {
+    test(name, () => holdToAll(connect, spoken, undefined));
   }
 });

@@ -1,5 +1,13 @@
+/** What the scripts of this repository begin and end with. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../src/core/base/message-of.ts';
+
+/** The folder of the repository, without a slash behind it. */
+export const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
@@ -10,6 +18,23 @@ const help = { type: 'boolean', short: 'h' } as const;
 export function fail(message: string): never {
   console.error(message);
   process.exit(1);
+}
+
+/** Runs a script. If it fails, the process ends with one line on stderr. */
+export async function main(script: () => void | Promise<void>): Promise<void> {
+  try {
+    await script();
+  } catch (error) {
+    fail(messageOf(error));
+  }
+}
+
+/** A folder that goes when the process ends, also by a signal. */
+export function temporaryFolder(prefix: string, parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, prefix));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+  return folder;
 }
 
 /**

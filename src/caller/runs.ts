@@ -158,7 +158,9 @@ function createKernel(
   const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
   const orphans = new OrphanCounts();
   const turns = new InlineTurns(oneCaller, deadlines);
-  const inline = new InlineExecutor(new InlineHost(options, deadlines, streams, orphans, turns));
+  const inline = new InlineExecutor(
+    new InlineHost({ options, deadlines, streams, orphans, turns }),
+  );
   const routing = () => ({
     table: table(),
     isIncomplete: false,

@@ -3,6 +3,7 @@ import { cached } from '../base/cached.ts';
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { type Document, makeDocument } from '../procedures/document/document-text.ts';
+import { registrySteps } from '../procedures/document/introspect.ts';
 import { openRpcSteps } from '../procedures/document/openrpc.ts';
 import { procedure, renamed } from '../procedures/procedure.ts';
 import { unsubscribeNames } from '../procedures/stream.ts';
@@ -12,27 +13,30 @@ import { errorOutcome, type Outcome, type ReplySink, resultOutcome } from '../pr
 import { type Call, CallEnding, parsedParams, refusalBeforeStart } from './call.ts';
 import type { Executor } from './executor.ts';
 import type { RequestScope } from './scope.ts';
+import type { DocumentFormat } from './service.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
 
-interface Cached {
+interface Documents {
   readonly size: number;
-  readonly document: Promise<Document>;
+  readonly made: Map<DocumentFormat, Promise<Document>>;
 }
 
-const documents = new WeakMap<Table, Cached>();
+const documents = new WeakMap<Table, Documents>();
 
 /**
- * The OpenRPC document of a table, made again only when the table has grown: a table never loses procedures. It is made in
- * slices, between which calls run.
+ * What describes a table, made again only when the table has grown: a table never loses procedures. It is made in slices,
+ * between which calls run.
  */
-export function openRpcDocument(table: Table): Promise<Document> {
+export function documentOf(table: Table, format: DocumentFormat): Promise<Document> {
   let known = documents.get(table);
   if (known?.size !== table.size) {
-    known = { size: table.size, document: makeDocument(openRpcSteps(table)) };
+    known = { size: table.size, made: new Map() };
     documents.set(table, known);
   }
-  return known.document;
+  return cached(known.made, format, () =>
+    makeDocument(format === 'openrpc' ? openRpcSteps(table) : registrySteps(table)),
+  );
 }
 
 /** OpenRPC's method of service discovery: each service has it, and no router lists it. Reserved: no router accepts the names. */
@@ -83,7 +87,7 @@ export function builtIn(
   const discover = ownProcedure(discoverName, Type.Object({}));
   const answer = async (params: unknown): Promise<string> => {
     discover.bindParams(params);
-    return textOf(await openRpcDocument(table));
+    return textOf(await documentOf(table, 'openrpc'));
   };
   return { procedure: discover, executor: answeredBy(answer, ending) };
 }

@@ -270,7 +270,7 @@ export class CallEnding {
   readonly place: Place;
   readonly maxReplyBytes: number;
   readonly observer: CallObserver | undefined;
-
+  readonly timing: Timing;
   readonly #onFault: FaultReporter | undefined;
 
   /** @param onFault told of results that are too large; undefined: nobody is */
@@ -284,10 +284,7 @@ export class CallEnding {
     this.place = place;
     this.maxReplyBytes = maxReplyBytes;
     this.observer = observer;
-  }
-
-  get timing(): Timing {
-    return this.observer?.timing ?? 'none';
+    this.timing = observer?.timing ?? 'none';
   }
 
   /** A handler has come to `outcome`: its reply, or a -32004 in its place where the reply is too large. */

@@ -137,27 +137,15 @@ export const maxOrphansPerWorker = 4096;
  */
 export class OrphanCounts {
   readonly #byProcedure = new Map<string, number>();
-  #total = 0;
-  #overdue = 0;
-  /** Kept as a field: the main thread reads it for each call. */
-  #isFull = false;
-
-  get total(): number {
-    return this.#total;
-  }
-
+  total = 0;
   /** Calls among them that were answered at their deadline. */
-  get overdue(): number {
-    return this.#overdue;
-  }
-
-  get isFull(): boolean {
-    return this.#isFull;
-  }
+  overdue = 0;
+  /** Read for each call. */
+  isFull = false;
 
   /** Whether the thread takes no more calls of a procedure: it is full, and the procedure has a part in that. */
   isFullOf(procedure: string): boolean {
-    return this.#isFull && this.#byProcedure.has(procedure);
+    return this.isFull && this.#byProcedure.has(procedure);
   }
 
   add(procedure: string): void {
@@ -173,7 +161,7 @@ export class OrphanCounts {
 
   addOverdue(procedure: string): void {
     this.add(procedure);
-    this.#overdue++;
+    this.overdue++;
   }
 
   remove(procedure: string): void {
@@ -182,15 +170,15 @@ export class OrphanCounts {
 
   removeOverdue(procedure: string): void {
     this.remove(procedure);
-    this.#overdue--;
+    this.overdue--;
   }
 
   #change(procedure: string, change: 1 | -1): void {
     const count = (this.#byProcedure.get(procedure) ?? 0) + change;
     if (count === 0) this.#byProcedure.delete(procedure);
     else this.#byProcedure.set(procedure, count);
-    this.#total += change;
-    this.#isFull = this.#total >= maxOrphansPerWorker;
+    this.total += change;
+    this.isFull = this.total >= maxOrphansPerWorker;
   }
 }
 

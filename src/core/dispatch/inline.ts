@@ -28,13 +28,7 @@ import {
 import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
 import { type InlineTurns, inlineCostUs, smallResult } from './inline-turns.ts';
-import {
-  blockedMs,
-  type MainThreadWatch,
-  PieceWatch,
-  type Suspect,
-  suspectOf,
-} from './main-thread-watch.ts';
+import { blockedMs, type MainThreadWatch, type Suspect, suspectOf } from './main-thread-watch.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 import { type Callers, oneCaller } from './share.ts';
 import type { StreamSink } from './streams/contract.ts';
@@ -50,56 +44,45 @@ export interface InlineOptions extends InvokeOptions {
   readonly broadcast?: Broadcast | undefined;
 }
 
+/** What the inline executors of a service are made of. */
+export interface InlineParts {
+  readonly options: InlineOptions;
+  readonly deadlines: DeadlineSweep;
+  /** Those that their calls open. */
+  readonly streams: OpenStreams;
+  /** Of this thread, as `turns`: whatever loading of the modules they are of. */
+  readonly orphans: OrphanCounts;
+  /** Calls whose results are large wait here. */
+  readonly turns: InlineTurns;
+  /** Told of each call. */
+  readonly observer?: CallObserver | undefined;
+  /** undefined: nobody wants to know what blocks this thread. */
+  readonly watch?: MainThreadWatch | undefined;
+  /** Who take turns if more calls of a batch procedure wait than one run takes. */
+  readonly callers?: Callers<RequestScope>;
+}
+
 /** What the inline executors of one service share. */
 export class InlineHost implements ExecutorFigures {
   readonly place = inlinePlace;
-  readonly options: InlineOptions;
+  readonly parts: InlineParts;
   /** For callers that see the messages of internal errors. */
   readonly openOptions: InlineOptions;
-  readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
   /** For `context.log` of all calls. */
   readonly lines: CallLines;
-  /** undefined: nobody wants to know what blocks this thread. */
-  readonly watch: MainThreadWatch | undefined;
-  readonly callers: Callers<RequestScope>;
-  readonly orphans: OrphanCounts;
-  readonly #streams: OpenStreams;
-  readonly #pieces: PieceWatch | undefined;
   /** Of the generators of this thread. */
   readonly #queue: RunQueue;
-  /** Calls whose results are large wait here. */
-  readonly turns: InlineTurns;
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
 
-  /**
-   * @param orphans of this thread, as `turns`: whatever loading of the modules they are of
-   * @param observer told of each call
-   * @param callers who take turns if more calls of a batch procedure wait than one run takes
-   */
-  constructor(
-    options: InlineOptions,
-    deadlines: DeadlineSweep,
-    streams: OpenStreams,
-    orphans: OrphanCounts,
-    turns: InlineTurns,
-    observer?: CallObserver,
-    watch?: MainThreadWatch,
-    callers: Callers<RequestScope> = oneCaller,
-  ) {
-    this.options = options;
+  constructor(parts: InlineParts) {
+    const { options, observer, watch } = parts;
+    this.parts = parts;
     this.openOptions = { ...options, showsFaults: true };
-    this.deadlines = deadlines;
-    this.orphans = orphans;
-    this.turns = turns;
-    this.#streams = streams;
-    this.#pieces = watch && new PieceWatch(watch);
-    this.#queue = new RunQueue(this.#pieces);
+    this.#queue = new RunQueue(watch);
     this.lines = new CallLines(options.onLine ?? (() => {}));
-    this.watch = watch;
-    this.callers = callers;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
   }
 
@@ -116,23 +99,24 @@ export class InlineHost implements ExecutorFigures {
     source: ValueSource,
     owner: Suspect,
   ): { readonly reply: Reply } | { readonly refusal: Refusal } {
+    const { orphans, streams, watch, options } = this.parts;
     const onLeft = (ended: Promise<unknown> | undefined): void =>
-      this.orphans.addUntil(call.procedure.name, ended);
+      orphans.addUntil(call.procedure.name, ended);
     const gone = this.isClosed || call.scope.cancelled;
-    const refusal = gone ? cancelled : this.#streams.refusalOf(call.scope);
+    const refusal = gone ? cancelled : streams.refusalOf(call.scope);
     if (refusal !== undefined) {
       context.abort(refusal);
       onLeft(source.close());
       return { refusal };
     }
-    const stream = this.#streams.add(call, sink, this.place);
+    const stream = streams.add(call, sink, this.place);
     const { trace } = call;
     // The span of the call is the current one while its generator runs, too.
     const traced = trace === undefined ? source : ranBy(source, (part) => trace.run(part));
-    const { maxReplyBytes } = this.options;
+    const { maxReplyBytes } = options;
     const run = new StreamRun(traced, context, stream, maxReplyBytes, this.#queue, 0, onLeft);
     stream.producer = run;
-    this.#pieces?.follow(run, owner);
+    watch?.follow(run, owner);
     return { reply: sink.opened(stream) };
   }
 
@@ -185,13 +169,13 @@ export class InlineExecutor implements Executor {
     this.#suspect = suspectOf(name, onBlocked);
     this.#host = host;
     this.#ending = host.ending;
-    this.#watch = host.watch;
+    this.#watch = host.parts.watch;
     this.#timing = host.ending.timing;
-    const isNever = this.#timing === 'none' && host.watch === undefined;
+    const isNever = this.#timing === 'none' && host.parts.watch === undefined;
     this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
     this.#contexts = {
       lines: host.lines,
-      broadcast: host.options.broadcast,
+      broadcast: host.parts.options.broadcast,
       join: (params, context) => this.#gathererOf(context).join(params, context),
       resultTurn: (context) => this.#resultTurn(context),
     };
@@ -202,7 +186,7 @@ export class InlineExecutor implements Executor {
       this.#start(call, sink);
       return;
     }
-    this.#host.turns.run(
+    this.#host.parts.turns.run(
       call.scope,
       inlineCostUs(paramsLength(call), this.#lastResult),
       () => this.#start(call, sink),
@@ -225,7 +209,7 @@ export class InlineExecutor implements Executor {
       return;
     }
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0;
-    const limit = timeLimit(call, host.options.timeoutMs, began);
+    const limit = timeLimit(call, host.parts.options.timeoutMs, began);
     const context = new LazyContext(
       call.procedure,
       call.id,
@@ -255,15 +239,15 @@ export class InlineExecutor implements Executor {
   }
 
   #refusalOf({ procedure, scope }: Call, now: number): Refusal | undefined {
-    const { isClosed, orphans } = this.#host;
+    const { isClosed, parts } = this.#host;
     if (isClosed) return cancelled;
-    if (orphans.isFullOf(procedure.name)) return overloaded('orphans');
+    if (parts.orphans.isFullOf(procedure.name)) return overloaded('orphans');
     return refusalBeforeStart(scope, now);
   }
 
   /** What still runs although nobody waits for it. */
   get orphans(): OrphanCounts {
-    return this.#host.orphans;
+    return this.#host.parts.orphans;
   }
 
   #gathererOf(context: LazyContext): BatchGatherer {
@@ -279,7 +263,7 @@ export class InlineExecutor implements Executor {
   }
 
   #callerOf(context: LazyContext): string {
-    return this.#host.callers.keyOf(scopeOf(context));
+    return (this.#host.parts.callers ?? oneCaller).keyOf(scopeOf(context));
   }
 
   /** Runs the handler for calls that have gathered. What it holds the thread for is blamed on its procedure. */
@@ -317,12 +301,12 @@ export class InlineExecutor implements Executor {
     const isSmall = this.#lastResult <= smallResult;
     // A caller who has left ends the wait at once: what is only supposed to be large is not thrown away for that.
     if (isSmall || (this.#lastResult === supposedResult && scope.cancelled)) return undefined;
-    return this.#host.turns.next(scope, inlineCostUs(0, this.#lastResult));
+    return this.#host.parts.turns.next(scope, inlineCostUs(0, this.#lastResult));
   }
 
   #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
     const { showsFaults, rawBytes } = call.scope;
-    const usual = showsFaults ? this.#host.openOptions : this.#host.options;
+    const usual = showsFaults ? this.#host.openOptions : this.#host.parts.options;
     const options = rawBytes?.asResult === true ? { ...usual, keepsBytes: true } : usual;
     const bytes = rawBytes?.param;
     return call.trace === undefined
@@ -343,7 +327,7 @@ export class InlineExecutor implements Executor {
     this.#host.inFlight++;
     runningCode.wait(this.#suspect.slot, 1);
     const waiting = new WaitingCall(call, began, busyMs, context, limit, this, sink);
-    this.#host.deadlines.add(waiting);
+    this.#host.parts.deadlines.add(waiting);
     call.scope.addListener(waiting);
     // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
     if (call.scope.cancelled) waiting.onCancelled();
@@ -396,7 +380,7 @@ export class InlineExecutor implements Executor {
   #leave(waiting: WaitingCall): number {
     this.#host.inFlight--;
     runningCode.wait(this.#suspect.slot, -1);
-    this.#host.deadlines.delete(waiting);
+    this.#host.parts.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);
     return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);
   }

@@ -50,7 +50,7 @@ import {
 import type { Executor } from './executor.ts';
 import { type InlineTurns, inlineCostUs, smallParams } from './inline-turns.ts';
 import type { RequestScope } from './scope.ts';
-import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
+import { type BatchLimits, runBatch, type Step } from './sequence.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 import { collecting } from './streams/readers.ts';
 
@@ -64,16 +64,12 @@ export interface Routing {
   executorFor(procedure: Procedure): Executor;
 }
 
-export interface KernelLimits extends ReadLimits {
+export interface KernelLimits extends ReadLimits, BatchLimits {
   readonly maxReplyBytes: number;
   /** Of the params of a call that runs on this thread, as they came. */
   readonly maxInlineParamsBytes: number;
   /** Whether `rpc.discover` is answered. */
   readonly introspection: boolean;
-  /** Calls of one batch that run at a time; 1: strictly one after another. */
-  readonly batchConcurrency: number;
-  /** Whether neighbours in a batch that are readOnly run at the same time. */
-  readonly overlapReads: boolean;
 }
 
 /** What the calls of one request have in common. */
@@ -258,14 +254,8 @@ export class Kernel {
         this.#onBatch?.(scope, body.entries.length);
         const request = { source, scope, routing, isAlone: false, suggestions };
         const steps = body.entries.map((entry) => this.#toStep(entry, request));
-        const { batchConcurrency, overlapReads } = this.#limits;
         const nextTurn = (costUs: number): Promise<void> => this.#turns.next(scope, costUs);
-        const joined: ReplySink<readonly Reply[]> = {
-          onReply: (replies) => sink.onReply(joinReplies(replies)),
-        };
-        if (batchConcurrency === 1)
-          runInOrder(steps, this.#unplaced, nextTurn, overlapReads, joined);
-        else runConcurrently(steps, batchConcurrency, this.#unplaced, nextTurn, joined);
+        runBatch(steps, this.#limits, this.#unplaced, nextTurn, sink);
       }
     }
   }

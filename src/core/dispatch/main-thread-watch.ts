@@ -67,6 +67,15 @@ export class MainThreadWatch {
   #markedAt = Number.NEGATIVE_INFINITY;
   #collector: PerformanceObserver | undefined;
   #pauses: { readonly from: number; readonly to: number }[] = [];
+  /** Who is blamed for the inline generators of this thread, by their runs. */
+  readonly #owners = new WeakMap<object, Suspect>();
+  /** The piece of a generator that runs now. A generator that is closed within its own piece enters again. */
+  #owner: Suspect | undefined;
+  #pieceFrom = 0;
+  #pieceLag = 0;
+  #pieceClaimed = 0;
+  #depth = 0;
+  #outer = 0;
 
   start(): void {
     if (this.#collector !== undefined) return;
@@ -102,11 +111,29 @@ export class MainThreadWatch {
     this.#claim(blockedMs, from, to, lag, claimed, (wallMs) => owner.onBlocked?.(wallMs));
   }
 
-  /** The same for a piece of a generator, one of many: what is no blocker by itself counts for their sum. */
-  endedPiece(owner: Suspect, from: number, lag: number, claimed: number): void {
+  /** @param owner of the generator that `run` resumes */
+  follow(run: object, owner: Suspect): void {
+    this.#owners.set(run, owner);
+  }
+
+  /** A generator holds the thread from `now` until `leave`. */
+  enter(run: object, now: number): void {
+    this.#owner = this.#owners.get(run);
+    const outer = runningCode.enter(this.#owner?.slot ?? 0);
+    if (this.#depth++ === 0) this.#outer = outer;
+    this.#pieceFrom = now;
+    this.#pieceLag = this.lagAt(now);
+    this.#pieceClaimed = this.claimedMs;
+  }
+
+  /** A piece of a generator, one of many, has ended: what is no blocker by itself counts for their sum. */
+  leave(): void {
+    if (--this.#depth === 0) runningCode.leave(this.#outer);
+    const owner = this.#owner;
+    const from = this.#pieceFrom;
     const to = clockMs();
-    if (to - from < pieceMs) return;
-    this.#claim(pieceMs, from, to, lag, claimed, (wallMs, cpuMs) => {
+    if (owner === undefined || to - from < pieceMs) return;
+    this.#claim(pieceMs, from, to, this.#pieceLag, this.#pieceClaimed, (wallMs, cpuMs) => {
       if (cpuMs >= blockedMs) owner.onBlocked?.(wallMs);
       else this.#sum(owner, cpuMs, to);
     });
@@ -173,45 +200,6 @@ export class MainThreadWatch {
       sum += Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
     }
     return sum;
-  }
-}
-
-/** Finds inline generators that hold this thread, in one piece or piece by piece. */
-export class PieceWatch {
-  readonly #watch: MainThreadWatch;
-  readonly #owners = new WeakMap<object, Suspect>();
-  #owner: Suspect | undefined;
-  /** A generator is closed within its own piece. */
-  #depth = 0;
-  #from = 0;
-  #lag = 0;
-  #claimed = 0;
-  #outer = 0;
-
-  constructor(watch: MainThreadWatch) {
-    this.#watch = watch;
-  }
-
-  /** @param owner of the generator that `run` resumes */
-  follow(run: object, owner: Suspect): void {
-    this.#owners.set(run, owner);
-  }
-
-  enter(run: object, now: number): void {
-    this.#owner = this.#owners.get(run);
-    const outer = runningCode.enter(this.#owner?.slot ?? 0);
-    if (this.#depth++ === 0) this.#outer = outer;
-    this.#from = now;
-    this.#lag = this.#watch.lagAt(now);
-    this.#claimed = this.#watch.claimedMs;
-  }
-
-  leave(): void {
-    if (--this.#depth === 0) runningCode.leave(this.#outer);
-    const owner = this.#owner;
-    if (owner !== undefined) {
-      this.#watch.endedPiece(owner, this.#from, this.#lag, this.#claimed);
-    }
   }
 }
 

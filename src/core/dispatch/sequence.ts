@@ -11,35 +11,49 @@ export type Step =
 /** Waits until the rest of a batch may go on, which is expected to take so many microseconds. */
 type NextTurn = (costUs: number) => Promise<void>;
 
-/** Takes the replies of a batch, in the order of its steps. */
-type RepliesSink = ReplySink<readonly Reply[]>;
+/** How the calls of a batch run. */
+export interface BatchLimits {
+  /** Calls of one batch that run at a time; 1: strictly one after another. */
+  readonly batchConcurrency: number;
+  /** Whether neighbours in a batch that are readOnly run at the same time. */
+  readonly overlapReads: boolean;
+}
 
 /**
- * Runs the steps of a batch strictly one after another, whatever their placement, and gives the replies in the same
- * order. Neighbours for one executor are handed over together, so that they share a frame. Synchronous until a call is
- * answered later, or until so many calls have run on this thread that other requests get a turn.
+ * Runs the steps of a batch, and gives their replies as one, in the order of the steps. Synchronous until a call is answered
+ * later, or until so many calls have run on this thread that other requests get a turn.
+ *
+ * Strictly one after another, whatever their placement: then neighbours for one executor are handed over together, so that
+ * they share a frame. Or several at a time, begun in order: for operators who know that the calls of their batches do not
+ * depend on each other.
  *
  * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
  *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
  *   reported as a result
  * @param nextTurn resolves when the rest of the batch may go on
- * @param overlapReads neighbours that are readOnly run at the same time
  */
-export function runInOrder(
+export function runBatch(
   steps: readonly Step[],
+  { batchConcurrency, overlapReads }: BatchLimits,
   unplaced: CallEnding,
   nextTurn: NextTurn,
-  overlapReads: boolean,
-  sink: RepliesSink,
+  sink: ReplySink,
 ): void {
-  new OrderedRun(steps, unplaced, nextTurn, overlapReads, sink).goOn();
+  const budget = new ReplyBudget(unplaced);
+  if (batchConcurrency === 1) {
+    new OrderedRun(steps, budget, nextTurn, overlapReads, sink).goOn();
+    return;
+  }
+  void runTogether(steps, batchConcurrency, budget, nextTurn).then((replies) =>
+    sink.onReply(joinReplies(replies)),
+  );
 }
 
 class OrderedRun implements ReplySink {
   readonly #steps: readonly Step[];
   readonly #nextTurn: NextTurn;
   readonly #overlapReads: boolean;
-  readonly #sink: RepliesSink;
+  readonly #sink: ReplySink;
   readonly #budget: ReplyBudget;
   readonly #pace: Pace;
   readonly #replies: Reply[] = [];
@@ -50,16 +64,16 @@ class OrderedRun implements ReplySink {
 
   constructor(
     steps: readonly Step[],
-    unplaced: CallEnding,
+    budget: ReplyBudget,
     nextTurn: NextTurn,
     overlapReads: boolean,
-    sink: RepliesSink,
+    sink: ReplySink,
   ) {
     this.#steps = steps;
     this.#nextTurn = nextTurn;
     this.#overlapReads = overlapReads;
     this.#sink = sink;
-    this.#budget = new ReplyBudget(unplaced);
+    this.#budget = budget;
     this.#pace = new Pace(nextTurn);
   }
 
@@ -69,7 +83,7 @@ class OrderedRun implements ReplySink {
     while (this.#replies.length < length) {
       if (!this.#runNext()) return;
     }
-    this.#sink.onReply(this.#replies);
+    this.#sink.onReply(joinReplies(this.#replies));
   }
 
   /** The reply of a call that was handed over alone. */
@@ -203,21 +217,7 @@ function sizeOf(reply: string | Uint8Array): number {
   return Buffer.byteLength(reply) + 1;
 }
 
-/**
- * Runs up to `concurrency` steps of a batch at a time, begun in order, and gives the replies in the order of the
- * steps. For operators who know that the calls of their batches do not depend on each other.
- */
-export function runConcurrently(
-  steps: readonly Step[],
-  concurrency: number,
-  unplaced: CallEnding,
-  nextTurn: NextTurn,
-  sink: RepliesSink,
-): void {
-  const budget = new ReplyBudget(unplaced);
-  void runTogether(steps, concurrency, budget, nextTurn).then((replies) => sink.onReply(replies));
-}
-
+/** Runs up to `concurrency` steps at a time. */
 async function runTogether(
   steps: readonly Step[],
   concurrency: number,
@@ -257,7 +257,7 @@ async function runTogether(
 }
 
 /** A batch's replies as one JSON array; undefined where there are none: the batch had notifications only. */
-export function joinReplies(replies: readonly Reply[]): Reply {
+function joinReplies(replies: readonly Reply[]): Reply {
   if (areTexts(replies)) return `[${replies.join(',')}]`;
   const given = replies.filter((reply) => reply !== undefined);
   if (given.length === 0) return undefined;

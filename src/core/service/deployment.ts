@@ -151,16 +151,16 @@ export class Deployment implements Routing {
     const reports = { onFault: logFault(log), onLine: logLine(log) };
     const broadcast: Broadcast = async (...given) => broadcasts.send(toBroadcastRequest(...given));
     const options = { checkResults, timeoutMs, maxReplyBytes, broadcast, ...reports };
-    this.#inline = new InlineHost(
+    this.#inline = new InlineHost({
       options,
       deadlines,
-      this.streams,
+      streams: this.streams,
       orphans,
       turns,
-      observation,
+      observer: observation,
       watch,
-      shares,
-    );
+      callers: shares,
+    });
   }
 
   /**

@@ -4,7 +4,7 @@ import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
-import { openRpcDocument } from '../dispatch/built-in.ts';
+import { documentOf } from '../dispatch/built-in.ts';
 import { cancelledOutcome } from '../dispatch/call.ts';
 import { awaitVerdict, refusalWithin } from '../dispatch/deadline.ts';
 import { closedRouting, Kernel, type Routing } from '../dispatch/kernel.ts';
@@ -24,9 +24,7 @@ import {
   type BroadcastResult,
   toBroadcastRequest,
 } from '../procedures/broadcast.ts';
-import { makeDocument } from '../procedures/document/document-text.ts';
-import { registrySteps } from '../procedures/document/introspect.ts';
-import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
+import { type AnyRouter, versionOf } from '../procedures/router.ts';
 import { type Outcome, type Reply, type ReplySink, textOfReply } from '../protocol/reply.ts';
 import type { PoolStats, WorkerStack } from '../workers/options.ts';
 import { describeSight, lookInto } from '../workers/stack.ts';
@@ -78,12 +76,20 @@ export class Dispatcher implements Service {
   readonly fetch: LocalFetch;
   /** The other processes that share a NATS; undefined: there are none. */
   readonly cluster: Cluster | undefined;
+  /**
+   * The procedures that are served, as one object that stays the same through all reloads. If modules are served,
+   * `ready()` fills it and its `reloadModule` reloads the service.
+   */
+  readonly router: AnyRouter;
+  /**
+   * What /metrics shows of this process and of the other processes of its service; undefined if the option
+   * `metrics` is off.
+   */
+  readonly metrics: Metrics | undefined;
   readonly #context: ServiceContext;
   readonly #deployments: Deployments;
   readonly #admission: Admission;
-  readonly #metrics: Metrics | undefined;
   readonly #heaps: HeapSnapshots;
-  readonly #documents = new Map<DocumentFormat, CachedDocument>();
   /** The start has ended well, once: calls have a routing from then on, after the end too. */
   #isReady = false;
   #isDraining = false;
@@ -108,7 +114,8 @@ export class Dispatcher implements Service {
     this.replyMemory = context.replies;
     this.cluster = context.cluster;
     this.#deployments = new Deployments(source, context);
-    this.#metrics = config.metrics ? new Metrics(context, this.#deployments) : undefined;
+    this.router = this.#deployments.router;
+    this.metrics = config.metrics ? new Metrics(context, this.#deployments) : undefined;
     this.tracing = config.tracing ? Tracing.load() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
     const kernel = new Kernel(config, () => this.#routing(), context.turns, observation, onBatch);
@@ -124,14 +131,6 @@ export class Dispatcher implements Service {
     if (this.#isDraining) return 'draining';
     if (!this.#isReady) return 'starting';
     return this.cluster?.state ?? 'ready';
-  }
-
-  /**
-   * The procedures that are served, as one object that stays the same through all reloads. If modules are served,
-   * `ready()` fills it and its `reloadModule` reloads the service.
-   */
-  get router(): AnyRouter {
-    return this.#deployments.router;
   }
 
   /**
@@ -213,15 +212,7 @@ export class Dispatcher implements Service {
   /** For transports: see {@link Service}. */
   introspect(format: DocumentFormat): Promise<Document> | undefined {
     const deployment = this.#deployments.current;
-    if (deployment === undefined) return undefined;
-    const router = deployment.served;
-    const version = versionOf(router);
-    let cached = this.#documents.get(format);
-    if (cached?.router !== router || cached.version !== version) {
-      cached = { router, version, document: documentOf(router, format) };
-      this.#documents.set(format, cached);
-    }
-    return cached.document;
+    return deployment && documentOf(deployment.table, format);
   }
 
   /** For transports: see {@link Service}. */
@@ -317,14 +308,6 @@ export class Dispatcher implements Service {
   watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
     const { watch, blockers } = this.#context;
     return watchRuns(watch, blockers, name, run);
-  }
-
-  /**
-   * What /metrics shows of this process and of the other processes of its service; undefined if the option
-   * `metrics` is off.
-   */
-  get metrics(): Metrics | undefined {
-    return this.#metrics;
   }
 
   /** The files that the served modules were loaded from: the modules themselves and what they import. */
@@ -424,7 +407,7 @@ export class Dispatcher implements Service {
     assertMainSide('start a Dispatcher');
     this.#assertOpen();
     this.#context.ownLog?.open();
-    this.#metrics?.start();
+    this.metrics?.start();
     this.#context.watch.start();
     // The modules load in this same turn where nothing comes before them: `close` can give their loading up.
     if (this.cluster !== undefined) {
@@ -460,7 +443,7 @@ export class Dispatcher implements Service {
       observation.close();
       watch.close();
       blockers.close();
-      this.#metrics?.close();
+      this.metrics?.close();
     }
   }
 
@@ -519,15 +502,4 @@ export class Dispatcher implements Service {
 function assertGrace(where: string, graceMs: unknown): void {
   if (typeof graceMs === 'number' && !Number.isNaN(graceMs)) return;
   throw new TypeError(`${where}: the grace must be milliseconds, not ${String(graceMs)}`);
-}
-
-interface CachedDocument {
-  readonly router: AnyRouter;
-  readonly version: number;
-  readonly document: Promise<Document>;
-}
-
-function documentOf(router: AnyRouter, format: DocumentFormat): Promise<Document> {
-  const table = tableOf(router);
-  return format === 'openrpc' ? openRpcDocument(table) : makeDocument(registrySteps(table));
 }

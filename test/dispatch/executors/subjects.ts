@@ -34,7 +34,7 @@ export const inline: Subject = {
     const streams = createStreams(deadlines, observer);
     const turns = new InlineTurns(oneCaller, deadlines);
     const orphans = new OrphanCounts();
-    const host = new InlineHost(options, deadlines, streams, orphans, turns, observer);
+    const host = new InlineHost({ options, deadlines, streams, orphans, turns, observer });
     return {
       executor: new InlineExecutor(host),
       streams,

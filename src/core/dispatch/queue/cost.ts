@@ -52,27 +52,24 @@ const quantileFall = 0.3;
 export class CostEstimate {
   /** Of a batch procedure: how many calls may run together. */
   readonly runSize = new RunSize();
-  #micros: number | undefined;
-  #leastUs: number | undefined;
-
   /** A procedure that never ran may be heavy: one call of it counts for a worker's whole budget. */
-  get expectedUs(): number {
-    return this.#micros === undefined ? frameBudgetUs : this.#micros + overheadUs;
-  }
-
+  expectedUs = frameBudgetUs;
   /** Microseconds that most calls take at least; Infinity for a procedure that never ran. */
-  get leastUs(): number {
-    return this.#leastUs ?? Number.POSITIVE_INFINITY;
-  }
+  leastUs = Number.POSITIVE_INFINITY;
+  #hasRun = false;
 
   record(micros: number): void {
-    this.#micros = approach(this.#micros, micros, rise, fall);
-    this.#leastUs = approach(this.#leastUs, micros, quantileRise, quantileFall);
+    const us = micros + overheadUs;
+    this.expectedUs = this.#hasRun ? approach(this.expectedUs, us, rise, fall) : us;
+    this.leastUs = this.#hasRun
+      ? approach(this.leastUs, micros, quantileRise, quantileFall)
+      : micros;
+    this.#hasRun = true;
   }
 }
 
-function approach(from: number | undefined, to: number, up: number, down: number): number {
-  return from === undefined ? to : from + (to - from) * (to > from ? up : down);
+function approach(from: number, to: number, up: number, down: number): number {
+  return from + (to - from) * (to > from ? up : down);
 }
 
 export function transferCostUs(bytes: number): number {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { readTypeBox } from '../../src/core/schema/typebox.ts';
+import { readTypeBox } from '../../src/core/schema/json-schema.ts';
 import { exampleParams } from '../../src/extras/console/example.ts';
 import { Router, Type } from '../../src/index.ts';
 

@@ -1,11 +1,13 @@
-import { FormatRegistry, PatternStringExact } from '@sinclair/typebox';
+import { FormatRegistry, PatternStringExact, type TSchema } from '@sinclair/typebox';
 import { cached } from '../base/cached.ts';
 import { shortened } from '../base/text.ts';
 import { UniqueNames } from '../base/unique-names.ts';
 import { isObject } from '../base/value-kinds.ts';
+import { registerFormats } from './formats.ts';
 import { keywordNamed, type LimitedType, ownValueFault } from './keywords.ts';
 import {
   anything,
+  hasDefault,
   intersectionOf,
   type Member,
   type NamePattern,
@@ -31,6 +33,8 @@ import {
   refuseAt,
 } from './reading.ts';
 import { givenName, placeName, References, type Root, type Target } from './references.ts';
+import { bytesKind } from './type.ts';
+import { checkOfKind, isSameType, isTypeBoxKind, kindFault, kindOf, noSchema } from './typebox.ts';
 
 export interface JsonSchemaOptions {
   /**
@@ -43,6 +47,8 @@ export interface JsonSchemaOptions {
   readonly strictness: 'checked' | 'library' | 'document';
   /** Whether base64 text is read as bytes, if it is written as `Type.Base64()` is. */
   readonly bytes?: boolean;
+  /** It is TypeBox's: every schema in it has a kind. `fills`: a member with a default is not required, as in params. */
+  readonly typeBox?: { readonly fills: boolean };
   /** The document that references lead into, if they lead out of the schema. */
   readonly document?: unknown;
 }
@@ -58,6 +64,17 @@ export function readJsonSchema(
   options: JsonSchemaOptions,
 ): SchemaNode {
   return readJsonSchemas(options, (read) => read(json, where));
+}
+
+/**
+ * Reads a schema of TypeBox.
+ *
+ * @param fills whether defaults are filled in, as in params: a member with a default is then not required
+ * @throws RegistrationError for what JSON can't carry, or what would be published and not checked
+ */
+export function readTypeBox(schema: TSchema, where: string, fills: boolean): SchemaNode {
+  registerFormats();
+  return readJsonSchema(schema, where, { strictness: 'checked', typeBox: { fills } });
 }
 
 /**
@@ -81,6 +98,8 @@ interface Place {
   readonly root: Root;
   readonly path: string;
   readonly depth: number;
+  /** Within `not`: nothing is filled there, so that a default makes no member optional. */
+  readonly isInNot: boolean;
   /** The types of the schema around it, which describes the same value: they hold for a part that names no type. */
   readonly types: readonly JsonType[] | undefined;
   /** A schema around it says `unevaluatedProperties` of the same value: of undeclared members nothing else is said. */
@@ -94,11 +113,18 @@ function isJsonType(type: unknown): type is JsonType {
   return (jsonTypes as readonly unknown[]).includes(type);
 }
 
+/** A list of each type alone. */
+const singles = Object.fromEntries(jsonTypes.map((type) => [type, [type]])) as unknown as Readonly<
+  Record<JsonType, readonly JsonType[]>
+>;
+
 /** Every value is of one of these. */
 const allTypes = jsonTypes.filter((type) => type !== 'integer');
 
-/** Keywords that the reader takes apart itself, whatever the type is. */
-const readHere = ['type', '$ref', '$defs', 'definitions', '$anchor', 'oneOf'];
+const none: Given = {};
+
+/** Keywords beside those of one type. To the letter `oneOf` is more than a union, as which it is read of other libraries. */
+const ofValueItself = ['$ref', 'allOf', 'anyOf', 'oneOf', 'not', 'nullable'];
 
 const readOfArrays = ['items', 'prefixItems', 'additionalItems', 'contains'];
 
@@ -122,6 +148,7 @@ class JsonSchemaReader {
   readonly #options: JsonSchemaOptions;
   readonly #isStrict: boolean;
   readonly #isDocument: boolean;
+  readonly #isTypeBox: boolean;
   readonly #maxParts: number;
   readonly #maxDepth: number;
   readonly #names: Names;
@@ -133,6 +160,8 @@ class JsonSchemaReader {
   /** The types that have a name. Their nodes are read, or are being read, or wait in `#waiting`. */
   readonly #named = new Map<object, string>();
   readonly #unique = new UniqueNames();
+  /** Of TypeBox, the schema of each `$id`: the one that is met first, of which there may be copies. */
+  readonly #ids = new Map<string, object>();
   /** Types that references lead to, to be read when the schema itself has been: a chain of them is no depth. */
   readonly #waiting = new Map<object, Place>();
   readonly #references: References;
@@ -142,6 +171,7 @@ class JsonSchemaReader {
     this.#options = options;
     this.#isStrict = options.strictness === 'checked';
     this.#isDocument = options.strictness === 'document';
+    this.#isTypeBox = options.typeBox !== undefined;
     this.#maxParts = this.#isDocument ? maxDocumentParts : maxParts;
     this.#maxDepth = this.#isDocument ? maxDocumentDepth : maxDepth;
     this.#names = new Names(this.#isDocument);
@@ -166,32 +196,54 @@ class JsonSchemaReader {
   }
 
   #part(json: unknown, at: Place): SchemaNode {
+    if (typeof json === 'boolean') return { kind: json ? 'unknown' : 'never', notes: {} };
     this.#parts += 1;
-    if (this.#parts > this.#maxParts || at.depth > this.#maxDepth) {
-      this.#refuse(
-        this.#parts > this.#maxParts ? topOf(at.root) : at,
-        `its JSON Schema has more than ${this.#maxParts} parts or ${this.#maxDepth} levels, written out`,
-      );
-    }
-    if (json === false) return { kind: 'never', notes: {} };
+    if (this.#parts > this.#maxParts) this.#refuse(topOf(at.root), this.#limitFault('parts'));
+    if (at.depth > this.#maxDepth) this.#refuse(at, this.#limitFault('levels'));
     if (!isObject(json)) {
-      if (this.#isStrict && json !== true)
-        this.#refuse(at, 'a JSON Schema is an object, true or false');
+      if (this.#isStrict)
+        this.#refuse(at, this.#isTypeBox ? noSchema : 'a JSON Schema is an object, true or false');
       return { kind: 'unknown', notes: {} };
     }
-    if (this.#options.document === undefined && typeof json.$id === 'string') {
+    const { $id } = json;
+    if (typeof $id === 'string' && this.#options.document === undefined) {
+      if (this.#isTypeBox && !this.#isFirst(json, $id, at)) return this.#reference($id, at);
       // It is read at the first place where it stands, unless a reference has led to it before.
-      if (this.#named.has(json)) return this.#refTo(json, json.$id);
-      this.#nameOf(json, json.$id);
+      if (this.#named.has(json)) return this.#refTo(json, $id);
+      this.#nameOf(json, $id);
     }
     return this.#type(json, at);
+  }
+
+  #limitFault(what: 'parts' | 'levels'): string {
+    if (!this.#isTypeBox)
+      return `its JSON Schema has more than ${this.#maxParts} parts or ${this.#maxDepth} levels, written out`;
+    return what === 'parts'
+      ? `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`
+      : `schemas nest at most ${maxDepth} levels; use Type.Recursive for a type that holds itself`;
+  }
+
+  #kindOf(json: unknown, at: Place): string {
+    const kind = kindOf(json);
+    const fault = kindFault(json, kind);
+    if (kind === undefined || fault !== undefined) this.#refuse(at, fault ?? noSchema);
+    return kind;
+  }
+
+  /** Whether a schema of TypeBox is the one that stands for its `$id`, and not a copy of it. */
+  #isFirst(json: object, $id: string, at: Place): boolean {
+    const first = cached(this.#ids, $id, () => json);
+    // One node stands for one $id.
+    if (!isSameType(first, json))
+      this.#refuse(at, `two different schemas have the $id ${JSON.stringify($id)}; rename one`);
+    return first === json;
   }
 
   /** A schema at its place, and under its name if a reference leads to it. */
   #type(json: Given, at: Place): SchemaNode {
     this.#waiting.delete(json);
     this.#open.add(json);
-    const node = this.#body(withNewNames(json), at);
+    const node = this.#body(json, at);
     this.#open.delete(json);
     // It has a name by now if a reference within it leads to it.
     const name = this.#named.get(json);
@@ -204,7 +256,42 @@ class JsonSchemaReader {
   }
 
   #body(json: Given, at: Place): SchemaNode {
+    if (!this.#isTypeBox) return this.#read(withNewNames(json), at);
+    const kind = this.#kindOf(json, at);
+    switch (kind) {
+      case 'Undefined':
+      case 'Void':
+        return this.#nodeOf(json, { kind: kind === 'Void' ? 'void' : 'undefined' }, at);
+      case 'Literal':
+        return this.#nodeOf(json, { kind: 'literal', value: json.const }, at);
+      case 'Intersect':
+        // TypeBox says that it is an object only if each part is one.
+        return this.#read({ ...json, type: undefined }, at);
+      case 'Object':
+        if (!isObject(json.properties))
+          this.#refuse(at, 'an object schema needs properties; write Type.Object({ ... })');
+        return this.#read(withNewNames(json), at);
+      case 'Record':
+        return this.#read(withNewNames(json), at);
+      case 'Import':
+        // Those that no reference leads to are not read.
+        for (const [name, one] of Object.entries((json.$defs ?? {}) as object))
+          this.#isFirst(one as Given, name, at);
+        break;
+      default:
+        if (!isTypeBoxKind(kind))
+          return { kind: 'custom', notes: { ...json }, check: checkOfKind(kind, json) };
+    }
+    return this.#read(json, at);
+  }
+
+  #nodeOf(given: Given, draft: Draft, at: Place): SchemaNode {
+    return nodeOf(given, draft, (fault) => this.#refuse(at, fault));
+  }
+
+  #read(json: Given, at: Place): SchemaNode {
     const types = this.#typesOf(json, at);
+    if (!holdsOne(json, ofValueItself)) return this.#own(json, types, false, at);
     const isSplit =
       json.unevaluatedProperties !== undefined &&
       holdsOne(json, ['$ref', 'allOf', 'anyOf', 'oneOf']);
@@ -218,7 +305,7 @@ class JsonSchemaReader {
     others.push(...this.#list(allOf, parts));
     if (Array.isArray(anyOf)) others.push(unionOf(this.#list(anyOf, parts)));
     // A library means by oneOf what its unions take, and tells their variants apart.
-    if (Array.isArray(oneOf))
+    if (Array.isArray(oneOf) && !this.#isTypeBox)
       others.push({
         kind: 'union',
         notes: {},
@@ -230,7 +317,7 @@ class JsonSchemaReader {
       others.push({
         kind: 'not',
         notes: {},
-        node: this.#part(not, inPlace(parts)),
+        node: this.#part(not, { ...inPlace(parts), isInNot: true }),
       });
     const said = this.#own(json, types, isSplit, { ...at, isSplit: parts.isSplit });
     // Documents say of an intersection of objects that it is an object.
@@ -240,7 +327,7 @@ class JsonSchemaReader {
       [said, ...others].every(({ kind }) => kind === 'object');
     const own: SchemaNode = isSaidTwice ? { kind: 'unknown', notes: said.notes } : said;
     if (isNever) return { kind: 'never', notes: own.notes };
-    if (isSplit && this.#isStrict && ![own, ...others].every(declaresAlways))
+    if (isSplit && this.#isStrict && !this.#isTypeBox && ![own, ...others].every(declaresAlways))
       this.#refuse(
         at,
         'unevaluatedProperties stands beside a union; write additionalProperties in its variants',
@@ -269,6 +356,7 @@ class JsonSchemaReader {
   #typesOf(json: Given, at: Place): readonly JsonType[] | 'any' {
     const { type } = json;
     if (type !== undefined) {
+      if (isJsonType(type)) return singles[type];
       const listed = new Set(Array.isArray(type) ? (type as unknown[]) : [type]);
       const known = [...listed].filter(isJsonType);
       if (known.length > 0 && known.length === listed.size)
@@ -281,7 +369,7 @@ class JsonSchemaReader {
       return 'any';
     }
     const about = typesOfKeywords(json);
-    if (about.size === 0) return 'any';
+    if (about.size === 0 || this.#isTypeBox) return 'any';
     if (at.types !== undefined) return at.types;
     if (!this.#isStrict) {
       // Authors leave the type out and mean it. To the letter, `{ properties }` takes each text and number.
@@ -297,24 +385,17 @@ class JsonSchemaReader {
   #own(json: Given, types: readonly JsonType[] | 'any', isSplit: boolean, at: Place): SchemaNode {
     const refuse = (fault: string): never => this.#refuse(at, fault);
     const { given, notes } = this.#sorted(json, types, isSplit);
-    const reads = this.#isDocument ? [...readHere, 'nullable'] : readHere;
-    // A type that nobody knows is shown.
-    const unknownType = types === 'any' && json.type !== undefined ? { type: json.type } : {};
-    const withNotes = (node: SchemaNode): SchemaNode => ({
-      ...node,
-      notes: { ...node.notes, ...unknownType, ...notes },
-    });
+    const withNotes = (node: SchemaNode): SchemaNode =>
+      notes === none ? node : { ...node, notes: { ...node.notes, ...notes } };
     const values = valuesOf(json);
     if (types === 'any') {
-      const node = withNotes(nodeOf(given, { kind: 'unknown', reads }, refuse));
+      const node = withNotes(nodeOf(given, { kind: 'unknown' }, refuse));
       return values === undefined ? node : { ...literals(values), notes: node.notes };
     }
     const [only] = types;
     if (only !== undefined && types.length === 1) {
-      const draft = this.#draft(only, given, at);
-      const node = withNotes(
-        nodeOf(given, { ...draft, reads: [...reads, ...(draft.reads ?? [])] }, refuse),
-      );
+      const draft = this.#draft(only, given, at, kindOf(json) === bytesKind);
+      const node = withNotes(nodeOf(given, draft, refuse));
       return values === undefined ? node : this.#narrowed(node, only, values, json, at);
     }
     const fitting = types.filter((type) => values?.some((value) => isOfType(value, type)) ?? true);
@@ -323,13 +404,11 @@ class JsonSchemaReader {
     const variants = fitting.map((type) => {
       const limited = limitedTypes[type];
       const limits = limited === undefined ? {} : keywordsAbout(given, limited);
-      const draft = this.#draft(type, given, at);
-      const { reads: also = [], ...members } = draft;
-      const node = nodeOf(limits, { ...members, reads: also } as Draft, refuse);
+      const node = nodeOf(limits, this.#draft(type, given, at, false), refuse);
       return values === undefined ? node : this.#narrowed(node, type, values, json, at);
     });
     const shared = keywordsAbout(given, undefined);
-    return withNotes(nodeOf(shared, { kind: 'union', variants: flat(variants), reads }, refuse));
+    return withNotes(nodeOf(shared, { kind: 'union', variants: flat(variants) }, refuse));
   }
 
   /** The keywords that a node may have, and those that are notes because nothing here checks them. */
@@ -338,41 +417,52 @@ class JsonSchemaReader {
     types: readonly JsonType[] | 'any',
     isSplit: boolean,
   ): { readonly given: Given; readonly notes: Given } {
+    if (this.#isTypeBox && !isSplit) return { given: json, notes: none };
     const given: Record<string, unknown> = {};
     const notes: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(json)) {
       // The intersection has it.
-      if (isSplit && keyword === 'unevaluatedProperties') continue;
+      if (value === undefined || (isSplit && keyword === 'unevaluatedProperties')) continue;
+      if (ofValueItself.includes(keyword) && this.#reads(keyword)) continue;
       const row = keywordNamed(keyword);
       const isLimit = row?.type !== undefined && row.describes !== true;
       const isUnread =
-        (row?.instead !== undefined && !readHere.includes(keyword)) ||
+        row?.instead !== undefined ||
         (isLimit && (types === 'any' || ownValueFault(row, value) !== undefined));
-      if (isUnread && !this.#isStrict) notes[keyword] = value;
+      // A type that nobody knows is shown.
+      const isUnknown = keyword === 'type' && types === 'any';
+      if (isUnknown || (isUnread && !this.#isStrict)) notes[keyword] = value;
       else given[keyword] = value;
     }
     return { given, notes };
   }
 
-  #draft(type: JsonType, given: Given, at: Place): Draft {
+  /** Whether a keyword that stands beside those of one type is read here. */
+  #reads(keyword: string): boolean {
+    if (keyword === 'oneOf') return !this.#isTypeBox;
+    return keyword !== 'nullable' || this.#isDocument;
+  }
+
+  #draft(type: JsonType, given: Given, at: Place, isBytes: boolean): Draft {
     switch (type) {
       case 'array':
         return this.#array(given, at);
       case 'object':
         return this.#object(given, at);
       case 'string':
-        return this.#string(given);
+        return this.#string(given, isBytes);
       default:
         return { kind: type };
     }
   }
 
-  #string({ format, pattern, contentEncoding, maxBytes }: Given): Draft {
-    if (this.#options.bytes === true && format === 'byte' && contentEncoding === 'base64') {
+  #string({ format, pattern, contentEncoding, maxBytes }: Given, isBytes: boolean): Draft {
+    const isMarked = format === 'byte' && contentEncoding === 'base64';
+    if (isBytes || (this.#options.bytes === true && isMarked)) {
       const reads = ['format', 'contentEncoding', 'maxBytes', 'maxLength'];
       return { kind: 'bytes', maxBytes, reads };
     }
-    if (this.#isDocument) return { kind: 'string' };
+    if (this.#isDocument || this.#isTypeBox) return { kind: 'string' };
     // What zod gives for endsWith begins so. It says nothing, and a search for it takes time with the square of the length.
     const searched =
       typeof pattern === 'string' ? unicodePattern(pattern).replace(/^\.\*/, '') : undefined;
@@ -403,7 +493,7 @@ class JsonSchemaReader {
       rest:
         rest === undefined && this.#isDocument
           ? anything
-          : this.#part(rest ?? true, within(at, '/*')),
+          : this.#part(this.#isTypeBox ? rest : (rest ?? true), within(at, '/*')),
       contains: contains === undefined ? undefined : this.#part(contains, within(at, '/*')),
       reads: readOfArrays,
     };
@@ -415,15 +505,23 @@ class JsonSchemaReader {
     const members = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, schema]): Member => {
         const node = this.#part(schema, within(at, shownSegment(name)));
-        return { name, node, isRequired: required.delete(name) };
+        const isFilled = this.#options.typeBox?.fills === true && !at.isInNot && hasDefault(node);
+        return { name, node, isRequired: required.delete(name) && !isFilled };
       },
     );
     const { patterns, areAllRead } = this.#patterns(patternProperties, at);
     let additional = given.additionalProperties;
     // An object that declares no members may have members of every name, and of those that match no pattern.
-    if (!this.#isDocument && !at.isSplit && (!isObject(properties) || isObject(patternProperties)))
+    if (
+      !this.#isDocument &&
+      !this.#isTypeBox &&
+      !at.isSplit &&
+      (!isObject(properties) || isObject(patternProperties))
+    )
       additional ??= true;
     if (!areAllRead) additional = true;
+    // Params of unknown names are refused unless the schema says otherwise.
+    if (this.#options.typeBox?.fills === true && at.depth === 0) additional ??= false;
     for (const name of required) {
       if (typeof name !== 'string') continue;
       const isMatched = this.#mayMatch(patterns, name);
@@ -457,7 +555,7 @@ class JsonSchemaReader {
     const patterns: NamePattern[] = [];
     let areAllRead = true;
     for (const [source, schema] of Object.entries(isObject(given) ? given : {})) {
-      const pattern = this.#isDocument ? source : unicodePattern(source);
+      const pattern = this.#isDocument || this.#isTypeBox ? source : unicodePattern(source);
       const names = expressionOf(pattern);
       if (names !== undefined)
         patterns.push({ pattern, names, node: this.#part(schema, within(at, '/*')) });
@@ -503,11 +601,19 @@ class JsonSchemaReader {
   }
 
   #reference($ref: string, at: Place): SchemaNode {
-    const { json: target, root } = this.#targetOf($ref, at);
+    const first = this.#ids.get($ref);
+    const { json: target, root } =
+      first === undefined ? this.#targetOf($ref, at) : { json: first, root: at.root };
     // What holds no reference never holds itself.
     if (!isObject(target)) return this.#part(target, inPlace(at));
+    if (this.#isTypeBox) this.#ids.set($ref, target);
     if (!this.#named.has(target) && !this.#open.has(target))
-      this.#waiting.set(target, { ...topOf(root), path: shortened($ref, maxRefLength) });
+      this.#waiting.set(target, {
+        ...topOf(root),
+        depth: 1,
+        path: this.#isTypeBox ? '' : shortened($ref, maxRefLength),
+        isInNot: at.isInNot,
+      });
     return this.#refTo(target, $ref);
   }
 
@@ -538,6 +644,11 @@ class JsonSchemaReader {
     const target = this.#references.targetOf($ref, at.root);
     if (target !== undefined) return target;
     const shown = JSON.stringify(shortened($ref, maxRefLength));
+    if (this.#isTypeBox)
+      this.#refuse(
+        topOf(at.root),
+        `a reference in it leads nowhere: no schema in it has the $id ${shown}; write the $id of one`,
+      );
     const leads = $ref.startsWith('#')
       ? 'leads nowhere in the document'
       : 'leads out of the document: only references within it (#/...) are followed';
@@ -551,12 +662,13 @@ class JsonSchemaReader {
 }
 
 function topOf(root: Root): Place {
-  return { root, path: '', depth: 0, types: undefined, isSplit: false };
+  return { root, path: '', depth: 0, isInNot: false, types: undefined, isSplit: false };
 }
 
 /** The place of a schema of a part of the value. */
 function within(at: Place, step: string): Place {
-  return { ...at, path: at.path + step, depth: at.depth + 1, types: undefined, isSplit: false };
+  const { root, path, depth, isInNot } = at;
+  return { root, path: path + step, depth: depth + 1, isInNot, types: undefined, isSplit: false };
 }
 
 /** The place of a schema of the value itself. */
@@ -622,6 +734,7 @@ function holdsOne(json: Given, keywords: readonly string[]): boolean {
 
 /** A schema with the keywords that nodes have, where others say the same. */
 function withNewNames(json: Given): Given {
+  if (!holdsOne(json, ['dependencies', 'patternProperties', 'unevaluatedProperties'])) return json;
   const { dependencies, unevaluatedProperties, ...others } = json;
   const named: Record<string, unknown> = { ...others };
   // Draft-07 has one keyword for names that others depend on and for schemas that do.
@@ -633,8 +746,8 @@ function withNewNames(json: Given): Given {
     };
   } else if (dependencies !== undefined) named.dependencies = dependencies;
   // So TypeBox writes a record of all names; the pattern would leave out those with a line break.
-  const { properties, patternProperties: patterns, additionalProperties } = json;
-  if (isObject(patterns) && properties === undefined && additionalProperties === undefined) {
+  const { properties, patternProperties: patterns, additionalProperties: more = false } = json;
+  if (isObject(patterns) && properties === undefined && more === false) {
     const [first, ...more] = Object.entries(patterns);
     if (first?.[0] === PatternStringExact && more.length === 0) {
       delete named.patternProperties;

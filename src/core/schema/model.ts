@@ -2,7 +2,7 @@ import { jsonTypeOf } from '../base/value-kinds.ts';
 import { escapePointer } from './pointer.ts';
 
 /**
- * The one model of schemas. The readers make these nodes, `typebox.ts` of TypeBox's schemas and `json-schema.ts` of all others.
+ * The one model of schemas. `json-schema.ts` makes these nodes of a JSON Schema, whatever library has made that.
  * Checks, defaults, projection, messages, documents and type texts work on them.
  *
  * Every limit is a member of its node under the name that JSON Schema gives it, so that a row of `keywords.ts` finds it there.

@@ -6,9 +6,9 @@ import { shown } from '../base/text.ts';
 import { isObject } from '../base/value-kinds.ts';
 import { createChecks } from './check.ts';
 import { type Mismatch, mismatchesOf } from './explain.ts';
+import { readTypeBox } from './json-schema.ts';
 import type { Check } from './keywords.ts';
 import { model } from './type.ts';
-import { readTypeBox } from './typebox.ts';
 
 /** Checks options. @param where begins the message: what takes them */
 export type OptionsCheck = (options: unknown, where: string) => void;

@@ -2,7 +2,7 @@ import { shortened } from '../base/text.ts';
 
 /** A name as a segment of a JSON Pointer (RFC 6901). */
 export function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+  return /[~/]/.test(name) ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
 /** Longest name in a path that is shown. The caller chooses names. */

@@ -46,6 +46,8 @@ const ofSeveralTypes = new Set<SchemaNode['kind']>([
 
 /** Keywords that every reader reads by itself, or that a value's own kind says. */
 const structural = new Set([
+  'type',
+  '$ref',
   '$id',
   '$anchor',
   '$defs',
@@ -212,8 +214,8 @@ export class Names {
   /**
    * Leads every reference to its node.
    *
-   * @param refuse is given what a schema lacks: a node of a reference's name, or a node that is no reference. In a document a
-   *   type that holds itself without a step into the value is one of any value
+   * @param refuse is given what a schema lacks: a node that is no reference. In a document a type that holds itself without a
+   *   step into the value is one of any value
    */
   link(roots: readonly SchemaNode[], refuse: (fault: string) => never): void {
     const visit = (node: SchemaNode): void => {
@@ -221,11 +223,7 @@ export class Names {
         forEachPart(node, visit);
         return;
       }
-      const leadsNowhere = (): never =>
-        refuse(
-          `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify(node.to)}; write the $id of one`,
-        );
-      node.target = this.#nodes.get(node.to) ?? leadsNowhere();
+      node.target = this.#nodes.get(node.to) as SchemaNode; // Each reference has led to a type.
     };
     for (const node of [...roots, ...this.#nodes.values()]) visit(node);
     const endlessOnes = endlessTypes([...this.#nodes.values()]);

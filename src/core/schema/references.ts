@@ -17,6 +17,9 @@ export interface Target {
 /** Keywords whose values are data: what looks like a schema in them is none. */
 const ofData = new Set(['const', 'enum', 'default', 'examples']);
 
+/** Keywords that hold a schema for each name. */
+const ofMembers = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
+
 /** Follows the references of JSON Schemas: pointers, ids, anchors and names. */
 export class References {
   readonly #document: unknown;
@@ -67,8 +70,12 @@ function idsIn(root: unknown): ReadonlyMap<string, unknown> {
         for (const [name, one] of Object.entries(isObject(named) ? named : {})) add(name, one);
     }
     if (typeof value !== 'object' || value === null) continue;
-    for (const [name, one] of Object.entries(value))
-      if (typeof one === 'object' && one !== null && !ofData.has(name)) open.add(one);
+    for (const [name, one] of Object.entries(value)) {
+      if (typeof one !== 'object' || one === null || ofData.has(name)) continue;
+      // Members may be called as keywords are.
+      if (ofMembers.has(name)) for (const member of Object.values(one)) open.add(member);
+      else open.add(one);
+    }
   }
   return ids;
 }

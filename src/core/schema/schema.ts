@@ -16,12 +16,13 @@ import {
 import { expectedText, explain, type ParamIssue, receivedType } from './explain.ts';
 import { assertCheckable } from './faults.ts';
 import { compileDefaults } from './fill.ts';
+import { readTypeBox } from './json-schema.ts';
 import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
 import { branches } from './overlap.ts';
 import { lengthGuard } from './pattern-limits.ts';
 import { compileProjection, type ResultRules } from './project.ts';
 import { isOrdered, sideOf, standardValidator } from './standard.ts';
-import { kindOf, readTypeBox } from './typebox.ts';
+import { kindOf } from './typebox.ts';
 
 /**
  * The schema that calls are checked against is the declared one, except that unknown names are refused unless

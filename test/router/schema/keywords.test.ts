@@ -8,10 +8,10 @@ import { test } from 'node:test';
 import { Kind, type TSchema } from '@sinclair/typebox';
 import type { Ajv2019 as AjvClass } from 'ajv/dist/2019.js';
 import { Comparison } from '../../../src/core/schema/compare.ts';
-import { readJsonSchema } from '../../../src/core/schema/json-schema.ts';
+import { readJsonSchema, readTypeBox } from '../../../src/core/schema/json-schema.ts';
 import { keywords } from '../../../src/core/schema/keywords.ts';
 import type { SchemaNode } from '../../../src/core/schema/model.ts';
-import { readTypeBox } from '../../../src/core/schema/typebox.ts';
+
 import { type JsonSchema, writeJson } from '../../../src/core/schema/write-json.ts';
 import { typeText } from '../../../src/core/schema/write-type.ts';
 import { Router, Type } from '../../../src/index.ts';

@@ -1,5 +1,6 @@
 import type { InspectorNotification, NodeWorker, Session } from 'node:inspector';
 import { messageOf } from '../base/message-of.ts';
+import { Vacancy } from '../base/timer.ts';
 
 /** A thread of this process that answers the inspector's protocol. */
 export interface InspectedThread {
@@ -13,6 +14,30 @@ export interface InspectedThread {
 }
 
 const ended = 'it has ended meanwhile';
+
+/** Threads that are being terminated and have not gone. */
+const ending = new Set<object>();
+const noneEnding = new Vacancy();
+
+/** A terminated thread that has not gone after so long computes in native code: its inspector is not taken down yet, milliseconds. */
+const takeDownMs = 100;
+
+/**
+ * Notes that a thread is about to be terminated. Node attaches a session to every thread of the process, and ends the process
+ * (SIGSEGV or SIGABRT, Node 20) if one of them takes its inspector down at that moment. So a session waits until they have gone.
+ */
+export function noteEnding(thread: {
+  /** -1: it has gone. */
+  readonly threadId: number;
+  once(event: 'exit', listener: () => void): unknown;
+}): void {
+  // No event would tell of it.
+  if (thread.threadId === -1) return;
+  ending.add(thread);
+  thread.once('exit', () => {
+    if (ending.delete(thread) && ending.size === 0) noneEnding.tell();
+  });
+}
 
 type Attached = InspectorNotification<NodeWorker.AttachedToWorkerEventDataType>;
 type Received = InspectorNotification<NodeWorker.ReceivedMessageFromWorkerEventDataType>;
@@ -39,6 +64,7 @@ export class InspectedThreads {
   static async connect(threadIds: readonly number[]): Promise<InspectedThreads> {
     // Few services ever need it.
     const { Session } = await import('node:inspector');
+    if (ending.size > 0) await noneEnding.within(takeDownMs);
     const session = new Session();
     session.connect();
     const sessions = new Map<string, WorkerSession>();

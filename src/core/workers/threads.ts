@@ -7,6 +7,7 @@ import { ownFile } from '../base/package-files.ts';
 import { threadNameOf } from '../base/place.ts';
 import { isDoneWithin } from '../base/timer.ts';
 import { patternAnalyses } from '../schema/patterns.ts';
+import { noteEnding } from './inspected-threads.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
 import { Outbox, parseMessage, type ReplicaTask, wake } from './wire/messages.ts';
@@ -144,7 +145,10 @@ export class WorkerThreads {
       },
       post: (message) => port.postMessage(message),
       collect: () => void drain(),
-      kill: () => abort.abort(),
+      kill: () => {
+        if (thread !== undefined) noteEnding(thread);
+        abort.abort();
+      },
     };
   }
 
@@ -162,6 +166,7 @@ export class WorkerThreads {
   async destroy(): Promise<void> {
     this.letGo();
     this.#isDestroyed = true;
+    for (const thread of this.#piscina.threads) noteEnding(thread);
     await isDoneWithin(this.#piscina.destroy(), zombieAfterMs);
   }
 

@@ -241,7 +241,7 @@ export class WorkerSet implements WorkerOwner {
     const { workers, startTimeoutMs } = this.#options;
     void this.#frameOf(worker).then((frame) => {
       // It may have loaded meanwhile, or have ended.
-      if (worker.loading === undefined || !this.#living.has(worker)) return;
+      if (worker.loading === undefined) return;
       const few = `only ${this.active.length} of ${workers} workers were ready, `;
       const ready = this.startup.isReady ? '' : few;
       const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended${frame}: ${hangHint}`;
@@ -256,6 +256,8 @@ export class WorkerSet implements WorkerOwner {
   }
 
   onLoadFailed(worker: PoolWorker, error: Error): void {
+    // Until its thread has gone, a second fault may be seen, of its files for example. One replacement is enough.
+    if (worker.loading?.isUnwanted) return;
     this.#options.counters.seats.leave(worker);
     // First: piscina replaces a thread as soon as it has ended.
     if (!this.startup.isOver) this.#threads.letGo();
@@ -295,7 +297,7 @@ export class WorkerSet implements WorkerOwner {
     }
     this.#remove(worker);
     // Whatever ends a thread that still loads when all is over: nothing is lost with it.
-    if (exit.end === 'closed' || (this.#isClosing && worker.loading !== undefined)) {
+    if (exit.end === 'closed' || (this.#isClosing && doing !== undefined)) {
       worker.abandon();
       return;
     }

@@ -4,13 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import {
-  type AppOptions,
-  type ConfigOptions,
-  RegistrationError,
-  Router,
-  Type,
-} from '../../src/index.ts';
+import { type AppOptions, type ConfigOptions, RegistrationError, Router } from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/serve.ts';
 import { root } from '../files.ts';
 import { servers } from '../servers.ts';
@@ -28,21 +22,17 @@ import {
 } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 
-/** docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. */
+/**
+ * docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. test/router/schema has those of patterns
+ * and formats.
+ */
 
 type Transport = 'uws' | 'node';
 type Given = Omit<AppOptions, 'modules'>;
 
 interface Limit {
   /** What is bounded: an option, or what the protocol fixes. */
-  readonly of:
-    | keyof ConfigOptions
-    | 'headers'
-    | 'calls of a WebSocket'
-    | 'method'
-    | 'members'
-    | 'pattern'
-    | 'format';
+  readonly of: keyof ConfigOptions | 'headers' | 'calls of a WebSocket' | 'method' | 'members';
   readonly what: string;
   run(
     start: (options: Given) => Promise<Served>,
@@ -55,8 +45,8 @@ interface Limit {
 const elsewhere = ['allowedHosts', 'bodyTimeoutMs', 'maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 /** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
-/** test/app/callers.test.ts has them over every way in, and test/http/behaviour/hosts.ts the hosts. */
-const ofOthers = ['rateLimit', 'maxInFlightPerCaller', 'allowedHosts'];
+/** test/app/callers.test.ts has them over every way in, and test/http/behaviour the hosts and the connections. */
+const ofOthers = ['rateLimit', 'maxInFlightPerCaller', 'allowedHosts', 'maxConnections'];
 
 const codeOf = (reply: RawResponse) => json(reply).error?.code;
 const padded = (bytes: number, ...[method, params = {}]: Parameters<typeof rpc>) =>
@@ -402,21 +392,6 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'maxConnections',
-    what: 'closed at once',
-    async run(start) {
-      const { router: given, waiting } = router();
-      const { client } = await start({ router: given, maxConnections: 2 });
-      const [first, second] = [client(), client()];
-      await first.write(post(rpc('wait')));
-      await second.write(post(rpc('wait')));
-      await until(() => waiting.length >= 2);
-      const third = client();
-      await third.untilClosed();
-      assert.equal(third.received.length, 0);
-    },
-  },
-  {
     of: 'maxInFlight',
     what: '-32000 with its id and retryAfterMs, one object for a batch, nothing runs',
     async run(start) {
@@ -612,64 +587,6 @@ const limits: readonly Limit[] = [
         while (app.dispatcher.stats().replies.waiting > 0) await turns();
         t.mock.timers.reset();
       }
-    },
-  },
-  {
-    of: 'pattern',
-    what: 'one that takes more than 64 steps a character is refused at registration',
-    async run(start) {
-      const given = router().router;
-      const register = (name: string, maxLength: number) =>
-        given.rpc(
-          {
-            name,
-            placement: 'inline',
-            params: Type.Object({ text: Type.String({ pattern: '\\s+$', maxLength }) }),
-          },
-          ({ text }) => text.length,
-        );
-      register('at', 127);
-      assert.throws(() => register('past', 128), {
-        name: 'RegistrationError',
-        message: /takes more than 64 steps a character/,
-      });
-      const { client } = await start({ router: given });
-      const ask = async (length: number) =>
-        client().ask(post(rpc('at', { text: ' '.repeat(length) })));
-      assert.equal(json(await ask(127)).result, 127);
-      assert.equal(codeOf(await ask(128)), -32602);
-      assert.throws(
-        () =>
-          given.rpc(
-            {
-              name: 'repeats',
-              placement: 'inline',
-              params: Type.Object({ text: Type.String({ pattern: 'a?a?a?a?a?a?a?a?a{999}b' }) }),
-            },
-            ({ text }) => text.length,
-          ),
-        { name: 'RegistrationError', message: /rewrite it without nested or overlapping repeats/ },
-      );
-    },
-  },
-  {
-    of: 'format',
-    what: '-32602 for a text of the format regex that is longer',
-    async run(start) {
-      const given = router().router;
-      given.rpc(
-        {
-          name: 'at',
-          placement: 'inline',
-          params: Type.Object({ text: Type.String({ format: 'regex' }) }),
-        },
-        ({ text }) => text.length,
-      );
-      const { client } = await start({ router: given });
-      const ask = async (text: string) => client().ask(post(rpc('at', { text })));
-      assert.equal(json(await ask('a'.repeat(4096))).result, 4096);
-      assert.equal(codeOf(await ask('a'.repeat(4097))), -32602);
-      assert.equal(codeOf(await ask('\\p{L}'.repeat(40_000))), -32602);
     },
   },
 ];

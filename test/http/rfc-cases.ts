@@ -107,6 +107,14 @@ const headers = rows([
     ...bad,
   ],
   ['a tab in a name', '9112, 5', length('5\r\nContent\tLength: 4'), ...bad],
+  ['parentheses in a name', '9112, 5', get('x(a): 1\r\n'), ...bad],
+  ['a line feed alone behind a header', '9112, 2.2', length('5\r\nX-Test: a\nX-Test: b'), ...bad],
+  [
+    'a line feed alone before a Transfer-Encoding',
+    '9112, 2.2',
+    length('5\r\nX-Test: a\nTransfer-Encoding: chunked'),
+    ...bad,
+  ],
 ]);
 
 const host = (line: string): string => `GET /rpc HTTP/1.1\r\n${line}\r\n`;

@@ -4,7 +4,6 @@ import { checkEach } from '../../each-case.ts';
 import type { ServerName } from '../../servers.ts';
 import { header, json, post, type RawResponse, rpc } from '../raw-client.ts';
 import type { Running, Start } from '../stub-server.ts';
-import { headerLines } from './bad-requests/header-lines.ts';
 import { headers } from './bad-requests/headers.ts';
 import type { Input, Rejection } from './bad-requests/input.ts';
 import { lengths } from './bad-requests/lengths.ts';
@@ -14,7 +13,7 @@ import { targets } from './bad-requests/targets.ts';
 const families: Readonly<Record<string, readonly Input[]>> = {
   headers,
   'methods and targets': targets,
-  framing: [...lengths, ...headerLines, ...startLines],
+  framing: [...lengths, ...startLines],
 };
 
 /** A parser answers without a type, or with HTML. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import shop from '../../../examples/procedures.ts';
-import { Router } from '../../../src/index.ts';
+import { openRpcOfRegistry } from '../../../src/core/procedures/document/openrpc.ts';
+import { getRegistrySchema, Router } from '../../../src/index.ts';
 import everyKind from '../../fixtures/codegen/every-kind.ts';
 import { discover, type Method } from './discover.ts';
 import { openRpcFaults } from './validator.ts';
@@ -30,9 +31,11 @@ describe('the validator', () => {
 });
 
 describe('the OpenRPC document', () => {
-  test('is valid for every kind of schema', async () => {
+  test('is valid for every kind of schema, made of an introspection document too', async () => {
     for (const router of [everyKind, shop, new Router()]) {
       assert.deepEqual(openRpcFaults(await discover(router)), []);
+      const registry = JSON.parse(JSON.stringify(getRegistrySchema(router))) as never;
+      assert.deepEqual(openRpcFaults(JSON.parse(JSON.stringify(openRpcOfRegistry(registry)))), []);
     }
   });
 

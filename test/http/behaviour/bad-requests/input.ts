@@ -57,10 +57,6 @@ export function refusedAndClosed(status: number): Rejection {
   return { ...refused(status), closes: true, orParser: true };
 }
 
-export function refusedHereOrByParser(status: number): Rejection {
-  return { ...refused(status), orParser: true };
-}
-
 export function parser(...classes: readonly number[]): Wanted {
   return { how: 'parser', classes };
 }

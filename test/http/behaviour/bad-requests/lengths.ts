@@ -16,12 +16,7 @@ const smuggled = post(rpc('echo', 'smuggled', 'smuggled'));
 const { length } = goodCall;
 
 /** A call whose head is given line by line, with a request hidden behind it. */
-export function hiding(
-  cause: string,
-  lines: readonly string[],
-  body: string,
-  wanted: Wanted,
-): Input {
+function hiding(cause: string, lines: readonly string[], body: string, wanted: Wanted): Input {
   const head = ['POST /rpc HTTP/1.1', 'host: test', 'content-type: application/json', ...lines];
   const bytes = Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`, 'latin1');
   return raw(cause, Buffer.concat([bytes, smuggled]), wanted);
@@ -73,7 +68,6 @@ const misread = (cause: string, body: string) =>
  * "POST /rpc" and "What the transport decides").
  */
 export const lengths: readonly Input[] = [
-  hiding('CL.TE', [`content-length: ${length}`, chunked], '0\r\n\r\n', parser(4)),
   hiding('TE.CL', [chunked, 'content-length: 3'], '8\r\nSMUGGLED\r\n0\r\n\r\n', parser(4)),
   hiding('CL.TE with a length of 0', ['content-length: 0', chunked], '0\r\n\r\n', parser(4)),
   hiding(
@@ -83,13 +77,8 @@ export const lengths: readonly Input[] = [
     parser(4),
   ),
 
-  malformed('a chunk larger than any', 'FFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n'),
-  malformed('a chunk of a negative size', '-2\r\n{}\r\n0\r\n\r\n'),
-  malformed('a chunk size in hexadecimal notation', '0x2\r\n{}\r\n0\r\n\r\n'),
   malformed('chunked, and the body is not', goodCall),
-  misread('a chunk longer than it says', '1\r\n{}\r\n0\r\n\r\n'),
   misread('a chunk that ends in a line feed alone', '2\n{}\n0\n\n'),
-  misread('a blank behind the size of a chunk', '2 \r\n{}\r\n0\r\n\r\n'),
   misread('a trailer that gives a length', '2\r\n{}\r\n0\r\nContent-Length: 9\r\n\r\n'),
   transfer501('Transfer-Encoding: gzip', ' gzip'),
   transfer501('Transfer-Encoding: identity', ' identity'),
@@ -117,14 +106,9 @@ export const lengths: readonly Input[] = [
   ),
   length400('two lengths in a list', `${length}, ${length}`),
   length400('a length with a plus', `+${length}`),
-  length400('a length with a minus', `-${length}`),
-  length400('a length in hexadecimal', `0x${length.toString(16)}`),
   length400('a length with an exponent', '5e1'),
   length400('a length with a fraction', `${length}.0`),
-  length400('a length with a blank inside', '5 7'),
-  length400('a length with a separator', '5_7'),
   length400('a length in words', 'all'),
-  length400('an empty length', ''),
   length400('a length that is no ASCII digit', '\xb2'),
   length400('a length and a comment', `${length};`),
   ours(

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Exit, type Running, startModule, startNode } from './cli/process.ts';
 import { root } from './files.ts';
+import { callAt } from './post-json.ts';
 
 function startExample(name: string, ...args: string[]): Running {
   return startModule(`examples/${name}`, args);
@@ -159,12 +160,9 @@ describe('examples/mounted.ts', () => {
     const [, port = ''] = await program.seen('stdout', /port: (\d+)/);
     const origin = `http://127.0.0.1:${port}`;
     assert.equal(await (await fetch(`${origin}/`)).text(), 'A page of your own.\n');
-    const reply = await fetch(`${origin}/rpc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', connection: 'close' },
-      body: JSON.stringify({ id: 1, method: 'math.divide', params: { a: 1, b: 4 } }),
-    });
-    assert.deepEqual(await reply.json(), { jsonrpc: '2.0', id: 1, result: 0.25 });
+    const params = { a: 1, b: 4 };
+    const reply = await callAt(`${origin}/rpc`, 'math.divide', params, { connection: 'close' });
+    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 0.25 });
     program.child.kill('SIGTERM');
     assert.equal((await program.exit).code, 0);
   });

@@ -4,6 +4,7 @@ import { WebSocket } from 'ws';
 import type { AppOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { startApp } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 import { servers } from '../servers.ts';
 
 /** Who sees the message of an internal error: a developer who calls from the same machine, and nobody else. */
@@ -27,12 +28,7 @@ async function start(t: Ends, options: AppOptions, environment?: string): Promis
 }
 
 async function ask(url: string, body: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  return response.text();
+  return (await postJson(url, body, headers)).text();
 }
 
 const call = (method: string, id = 1) => ({ jsonrpc: '2.0', method, id });

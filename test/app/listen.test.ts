@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, StartupError } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+import { callAt } from '../post-json.ts';
 import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 
@@ -34,12 +35,7 @@ async function occupy(t: TestContext): Promise<{ port: number; connected: Promis
 }
 
 async function ping(url: string): Promise<unknown> {
-  const reply = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
-  });
-  return ((await reply.json()) as { result?: unknown }).result;
+  return (await callAt(url, 'ping')).result;
 }
 
 async function assertNobodyAt(port: number): Promise<void> {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { root } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
+import { callAt } from '../post-json.ts';
 import { installPacked } from './packed.ts';
 import { Running, startNode } from './process.ts';
 
@@ -51,15 +52,7 @@ describe('tandem init, from the packed package', () => {
       .replace("auth?.name ?? ''", "JSON.parse('{')")
       .replace(/authorize[\s\S]*?},\n/, '');
     assert.notEqual(failing, source);
-    const fault = async (url: string): Promise<unknown> => {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'whoAmI' });
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      return ((await response.json()) as { error: { code: number; data?: unknown } }).error;
-    };
+    const fault = async (url: string): Promise<unknown> => (await callAt(url, 'whoAmI')).error;
     const env = { PORT: '0', TANDEM_WORKERS: '1' };
     const run = (script: string) => {
       // In a group of its own: npm does not pass a signal on to what its scripts started.

@@ -3,6 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:chi
 import { once } from 'node:events';
 import { modulePath, nodeFlags, root } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
+import { postJson } from '../post-json.ts';
 
 export { fixture } from '../files.ts';
 
@@ -108,11 +109,6 @@ export function startOnTerminal(line: string, options: SpawnOptions = {}): Runni
 }
 
 /** @returns what the body of the answer holds */
-export async function postJson(url: string, body: unknown): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return response.json();
+export async function ask(url: string, body: unknown): Promise<unknown> {
+  return (await postJson(url, body)).json();
 }

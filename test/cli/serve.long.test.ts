@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bannerOnTerminal, withTerminal } from './banner-on-terminal.ts';
-import { fixture, postJson, startCli, startServer } from './process.ts';
+import { ask, fixture, startCli, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
 const lifecycle = fixture('cli/lifecycle.ts');
@@ -35,7 +35,7 @@ describe('signals', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     it(`${signal} lets the call in flight end, then exits with 0`, async () => {
       const { server, url } = await startServer([lifecycle]);
-      const reply = postJson(url, { id: 1, method: 'untilSignal' });
+      const reply = ask(url, { id: 1, method: 'untilSignal' });
       await server.seen('stdout', /untilSignal entered/);
       server.child.kill(signal);
       assert.deepEqual(await reply, { jsonrpc: '2.0', id: 1, result: signal });
@@ -50,7 +50,7 @@ describe('signals', () => {
   ] as const) {
     it(`a second ${signal} exits at once with ${code}`, async () => {
       const { server, url } = await startServer([lifecycle, '--shutdown-grace', '60s']);
-      const lost = assert.rejects(postJson(url, { id: 1, method: 'forever' }));
+      const lost = assert.rejects(ask(url, { id: 1, method: 'forever' }));
       await server.seen('stdout', /forever entered/);
       server.child.kill(signal);
       await server.seen('stderr', /draining/);
@@ -79,9 +79,9 @@ describe('options', () => {
       assert.match(url, /\/api$/);
       assert.notEqual(new URL(url).port, '1');
       const call = { id: 1, method: 'math.add', params: [1, 2] };
-      assert.deepEqual(await postJson(url, call), { jsonrpc: '2.0', id: 1, result: 3 });
+      assert.deepEqual(await ask(url, call), { jsonrpc: '2.0', id: 1, result: 3 });
       const error = { code: -32004, message: 'Limit exceeded', data: { limit: 1 } };
-      assert.deepEqual(await postJson(url, [call, call]), { jsonrpc: '2.0', id: null, error });
+      assert.deepEqual(await ask(url, [call, call]), { jsonrpc: '2.0', id: null, error });
     } finally {
       server.child.kill('SIGTERM');
       await server.exit;
@@ -93,13 +93,13 @@ describe('options', () => {
 describe('what a procedure leaves behind', () => {
   it('does not end the service when it is a rejected promise', async () => {
     const { server, url } = await startServer([lifecycle]);
-    assert.deepEqual(await postJson(url, { id: 1, method: 'leaveRejection' }), {
+    assert.deepEqual(await ask(url, { id: 1, method: 'leaveRejection' }), {
       jsonrpc: '2.0',
       id: 1,
       result: null,
     });
     await server.seen('stderr', /nobody awaits this/);
-    const reply = await postJson(url, { id: 2, method: 'leaveRejection' });
+    const reply = await ask(url, { id: 2, method: 'leaveRejection' });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 2, result: null });
     server.child.kill('SIGTERM');
     assert.equal((await server.exit).code, 0);
@@ -107,13 +107,13 @@ describe('what a procedure leaves behind', () => {
 
   it('does not either when it is an exception: its file and line are in the log', async () => {
     const { server, url } = await startServer([lifecycle, '--no-supervisor']);
-    const reply = await postJson(url, { id: 1, method: 'leaveException' });
+    const reply = await ask(url, { id: 1, method: 'leaveException' });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
     await server.seen(
       'stderr',
       /a procedure module failed outside of any call: it threw Error: .*nobody catches this \(.*lifecycle\.[jt]s:\d+\); the process goes on/,
     );
-    assert.deepEqual(await postJson(url, { id: 2, method: 'leaveException' }), { ...reply, id: 2 });
+    assert.deepEqual(await ask(url, { id: 2, method: 'leaveException' }), { ...reply, id: 2 });
     server.child.kill('SIGTERM');
     assert.equal((await server.exit).code, 0);
   });

@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type BannerOnTerminal, bannerOnTerminal, withTerminal } from './banner-on-terminal.ts';
-import { fixture, postJson, startServer } from './process.ts';
+import { ask, fixture, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
 
@@ -49,7 +49,7 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
 
   it('gives the address that answers', async () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/rpc$/);
-    const reply = await postJson(url, {
+    const reply = await ask(url, {
       jsonrpc: '2.0',
       id: 1,
       method: 'math.add',
@@ -91,7 +91,7 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
     assert.equal(call.method, 'greet');
     // Its doc asks for an apostrophe, which is what breaks careless quoting.
     const expected = { jsonrpc: '2.0', id: 1, result: `Good day, ${call.params.name}` };
-    assert.deepEqual(await postJson(url, call), expected);
+    assert.deepEqual(await ask(url, call), expected);
     assert.match(call.params.name, /'/);
   });
 });

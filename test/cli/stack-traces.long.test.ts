@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { userEnvironment } from '../compiled.ts';
 import { patienceVariables } from '../patience.ts';
+import { callAt } from '../post-json.ts';
 import { installPacked } from './packed.ts';
 import { Running } from './process.ts';
 
@@ -73,9 +74,7 @@ for (const flags of [[], ['--enable-source-maps']]) {
       const running = start('serve', './procedures.mjs', '--port', '0');
       const [, url = ''] = await running.seen('stderr', /listens on (http\S+)/);
       for (const method of ['fails', 'failsHere']) {
-        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method });
-        const headers = { 'content-type': 'application/json' };
-        await (await fetch(url, { method: 'POST', headers, body })).text();
+        await callAt(url, method);
       }
       await running.seen('stderr', /Error: in a worker/);
       await running.seen('stderr', /Error: inline/);

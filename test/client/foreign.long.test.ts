@@ -6,6 +6,7 @@ import jayson from 'jayson/promise/index.js';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import { type HttpTransportConfig, http } from 'viem';
 import { suiteLifetime } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 import { serve } from './serve.ts';
 
 /** Clients that others wrote, as their own documents say to use them. */
@@ -63,12 +64,7 @@ describe('foreign clients', () => {
   });
 
   describe('json-rpc-2.0, over fetch', () => {
-    const post = (request: unknown) =>
-      fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(request),
-      });
+    const post = (request: unknown) => postJson(url, request);
     const connect = () => {
       const client = new JSONRPCClient(async (request) => {
         const response = await post(request);

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createClient, RpcTransportError } from '../../src/client/index.ts';
 import { type Socket, webSocket } from '../../src/client/socket.ts';
+import { drained } from '../drained.ts';
 
 interface Sent {
   readonly id?: number;
@@ -79,16 +80,6 @@ const over = (subscription: string, outcome: object) => ({
   method: 'rpc.end',
   params: { subscription, ...outcome },
 });
-
-async function drained(stream: AsyncIterable<unknown>) {
-  const values: unknown[] = [];
-  const iterator = stream[Symbol.asyncIterator]();
-  for (;;) {
-    const { done, value: one } = await iterator.next();
-    if (done) return { values, returned: one as unknown };
-    values.push(one);
-  }
-}
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

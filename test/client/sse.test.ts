@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createClient, type Fetch, RpcTransportError } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { startModule } from '../cli/process.ts';
+import { drained } from '../drained.ts';
 
 /** What one POST is answered with: pieces of a body, then its end, or a loss of the connection. */
 interface Script {
@@ -51,16 +52,6 @@ const end = (id: number, result: unknown) =>
   `data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`;
 const failed = (id: number, code: number, data?: object) =>
   `data: ${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'x', data } })}\n\n`;
-
-async function drained(stream: AsyncIterable<unknown>) {
-  const values: unknown[] = [];
-  const iterator = stream[Symbol.asyncIterator]();
-  for (;;) {
-    const { done, value: one } = await iterator.next();
-    if (done) return { values, returned: one as unknown };
-    values.push(one);
-  }
-}
 
 /** The bytes of a text, in pieces of one size. */
 function cut(text: string, size: number): Uint8Array[] {

@@ -5,6 +5,7 @@ import { type ContractOf, createClient, type Hints, RpcError } from '../../src/c
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
 import { createCaller } from '../../src/index.ts';
+import { drained } from '../drained.ts';
 import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
 import { suiteLifetime } from '../harness.ts';
@@ -13,15 +14,6 @@ import { until } from '../turns.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
-
-async function drained<T, R>(stream: AsyncGenerator<T, R>): Promise<{ values: T[]; returned: R }> {
-  const values: T[] = [];
-  for (;;) {
-    const { done, value } = await stream.next();
-    if (done) return { values, returned: value };
-    values.push(value);
-  }
-}
 
 const modules = [moduleUrl('test/fixtures/client/streams.ts')];
 /** What a generated file has for the router. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { root } from '../files.ts';
-import { refusal } from './refusal.ts';
+import { refusal } from '../refusal.ts';
 
 /** What a service makes of its options; nothing is started. */
 function configOf(options: object = {}) {

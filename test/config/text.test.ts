@@ -13,7 +13,7 @@ import {
 import { flagOf, type Option, variableOf } from '../../src/core/config/option.ts';
 import { packageVersion, table } from '../../src/core/config/table.ts';
 import { root } from '../files.ts';
-import { refusal } from './refusal.ts';
+import { refusal } from '../refusal.ts';
 
 describe('sources', () => {
   it('rank: given, then the variable, then the default', () => {

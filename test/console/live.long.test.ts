@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
 import { member } from '../nats/apps.ts';
 import { findNatsServer, NatsServer, needs } from '../nats/nats-server.ts';
+import { postJson } from '../post-json.ts';
 import { until } from '../turns.ts';
 import { assertQuiet, noBrowser, OneBrowser, violations } from './browser.ts';
 
@@ -26,13 +27,8 @@ describe('the live page', { skip: noBrowser }, () => {
     });
     const { page, url } = shown;
     await page.getByText('no call was refused because of too many').waitFor();
-    const post = async (name: string, body: unknown): Promise<void> => {
-      await fetch(new URL('/rpc', url), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-name': name },
-        body: JSON.stringify(body),
-      });
-    };
+    const post = (name: string, body: unknown) =>
+      postJson(new URL('/rpc', url), body, { 'x-name': name });
     const notification = { jsonrpc: '2.0', method: 'now' };
     for (let i = 0; i < 4; i++) await post('ada', Array(1000).fill(notification));
     await post('ada', { ...notification, id: 1 });

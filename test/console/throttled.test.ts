@@ -10,6 +10,7 @@ import {
 } from '../../src/core/observe/throttled-callers.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { startApp } from '../harness.ts';
+import { callAt, postJson } from '../post-json.ts';
 import { Running } from '../service/running.ts';
 import { get } from './get.ts';
 
@@ -97,12 +98,8 @@ async function serve(t: TestContext, options: AppOptions) {
     app,
     at,
     /** @returns the code of the error; undefined: there is none */
-    call: async (method: string, name?: string): Promise<number | undefined> => {
-      const headers = { 'content-type': 'application/json', ...(name && { name }) };
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method });
-      const response = await fetch(url, { method: 'POST', headers, body });
-      return ((await response.json()) as { error?: { code: number } }).error?.code;
-    },
+    call: async (method: string, name?: string): Promise<number | undefined> =>
+      (await callAt(url, method, {}, name === undefined ? {} : { name })).error?.code,
     callers: async (): Promise<readonly ThrottledCaller[]> => {
       const { body } = await get(at('/console/figures'), { name: 'operator' });
       return (JSON.parse(body.toString()) as { callers: readonly ThrottledCaller[] }).callers;
@@ -126,11 +123,8 @@ describe('the figures of a service', () => {
     answerAll();
     assert.equal(await waits, undefined);
     // What ann may take is used up by one batch, which is charged when it has been read.
-    const batch = JSON.stringify(Array(1000).fill({ jsonrpc: '2.0', method: 'now' }));
-    const headers = { 'content-type': 'application/json', name: 'ann' };
-    for (let i = 0; i < 4; i++) {
-      await fetch(at('/rpc'), { method: 'POST', headers, body: batch });
-    }
+    const batch = Array(1000).fill({ jsonrpc: '2.0', method: 'now' });
+    for (let i = 0; i < 4; i++) await postJson(at('/rpc'), batch, { name: 'ann' });
     assert.equal(await call('now', 'ann'), -32000);
     assert.equal(await call('now', 'ann'), -32000);
     const [bob, ann, ...others] = await callers();

@@ -7,6 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { type Running, startNode } from '../cli/process.ts';
 import { temporaryFolder, typeErrors } from '../codegen/compile.ts';
 import { moduleUrl, root } from '../files.ts';
+import { postJson } from '../post-json.ts';
 import { fences, pathOf, read } from './pages.ts';
 
 const page = fences(read('docs/mounting.md'));
@@ -61,11 +62,7 @@ async function started(
     t.after(() => server.child.kill('SIGKILL'));
     const [, port = ''] = await server.seen('stdout', /port: (\d+)/);
     const send: Send = (path, body, cookie = '') =>
-      fetch(`http://127.0.0.1:${port}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', cookie, connection: 'close' },
-        body: JSON.stringify(body),
-      });
+      postJson(`http://127.0.0.1:${port}${path}`, body, { cookie, connection: 'close' });
     const ask = async (): Promise<Refusal> => (await (await send('/rpc', who)).json()) as Refusal;
     let refused = await ask();
     // Nor has a program another timeoutMs than the usual one, which ends a call that waits longer for the start.

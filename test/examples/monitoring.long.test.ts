@@ -14,6 +14,7 @@ import { fixture } from '../files.ts';
 import { suiteLifetime } from '../harness.ts';
 import { findNatsServer, NatsServer, needs } from '../nats/nats-server.ts';
 import { Exposition } from '../observe/exposition.ts';
+import { callAt } from '../post-json.ts';
 import { until } from '../turns.ts';
 import { environmentIn, manifestsIn, podOf } from './manifests.ts';
 
@@ -155,13 +156,7 @@ describeWith(findNatsServer(), needs, 'the manifests, played', (program) => {
   }
 
   async function call(url: string, method: string, params: object = {}): Promise<unknown> {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const headers = { 'content-type': 'application/json' };
-    const reply = await fetch(url, { method: 'POST', headers, body });
-    const { result, error } = (await reply.json()) as {
-      result?: unknown;
-      error?: { code: number };
-    };
+    const { result, error } = await callAt(url, method, params);
     return error?.code ?? result;
   }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { jwt } from '../../src/extras/jwt/jwt.ts';
 import { Router, RpcError } from '../../src/index.ts';
 import { makeApp } from '../harness.ts';
+import { callAt } from '../post-json.ts';
 import { Issuer } from './issuer.ts';
 
 const router = new Router();
@@ -40,13 +41,8 @@ test('callers are told that the service is at fault, and the log says which serv
   const { app, lines } = makeApp(t, { router, authenticate });
   const { url } = await app.listen({ port: 0 });
   const token = await issuer.token({ claims: { aud: 'x' } });
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...bearer(token).headers },
-    body: '{"jsonrpc":"2.0","id":1,"method":"who"}',
-  });
-  const { error } = (await response.json()) as { readonly error: { readonly code: number } };
-  assert.equal(error.code, -32603);
+  const { error } = await callAt(url, 'who', {}, bearer(token).headers);
+  assert.equal(error?.code, -32603);
   const told = lines.filter(({ level }) => level === 'error').map((line) => JSON.stringify(line));
   assert.match(told.join('\n'), /no keys can be fetched from the issuer http:/);
 });

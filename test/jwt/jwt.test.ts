@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { CompactSign, exportSPKI, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose';
 import { type JwtAuth, type JwtOptions, jwt } from '../../src/extras/jwt/jwt.ts';
 import { RpcError } from '../../src/index.ts';
+import { refusal } from '../refusal.ts';
 import { seed } from '../seed.ts';
 import { until } from '../turns.ts';
 import { createKey, Issuer } from './issuer.ts';
@@ -399,17 +400,7 @@ describe('options of jwt', () => {
   const issuer = 'https://auth.example.com';
 
   test('that can’t be are refused at once, in one line', () => {
-    const refused = (options: unknown): string => {
-      try {
-        jwt(options as JwtOptions);
-      } catch (error) {
-        assert.ok(error instanceof Error);
-        assert.equal(error.name, 'StartupError');
-        assert.doesNotMatch(error.message, /\n/);
-        return error.message;
-      }
-      return assert.fail(`taken: ${JSON.stringify(options)}`);
-    };
+    const refused = (options: unknown): string => refusal(() => jwt(options as JwtOptions));
     const cases: readonly (readonly [unknown, RegExp])[] = [
       [undefined, /^jwt: the options must be an object, such as \{ issuer/],
       [{ audience }, /^jwt: option issuer must be an http or https URL.*, got undefined$/],

@@ -7,6 +7,7 @@ import fastify from 'fastify';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
 import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { refusal } from '../refusal.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage } from './stage.ts';
 
@@ -266,17 +267,8 @@ describe('agents that sign in to a server of one’s own', () => {
 });
 
 describe('options of signing in', () => {
-  const refusal = (options: Partial<AppOptions>): string => {
-    try {
-      new RpcApp({ router, mcp: true, ...options });
-    } catch (error) {
-      assert.ok(error instanceof Error);
-      assert.equal(error.name, 'StartupError');
-      assert.doesNotMatch(error.message, /\n/);
-      return error.message;
-    }
-    return assert.fail(`taken: ${JSON.stringify(options)}`);
-  };
+  const refused = (options: Partial<AppOptions>): string =>
+    refusal(() => new RpcApp({ router, mcp: true, ...options }));
   const servers = { mcpAuthorizationServers: 'https://auth.example.com' };
 
   test('are refused with one line where one is missing, or is no URL and no scope', () => {
@@ -304,11 +296,11 @@ describe('options of signing in', () => {
       [{ ...signIn, path: wellKnown }, /^option path: .* where hosts of agents learn/],
       [{ ...signIn, httpPath: '/.well-known' }, /^option httpPath: .* where hosts of agents learn/],
     ];
-    for (const [options, message] of cases) assert.match(refusal(options), message);
+    for (const [options, message] of cases) assert.match(refused(options), message);
   });
 
   test('never show a password', () => {
-    const message = refusal({ mcpAuthorizationServers: 'https://ann:secret@a.example' });
+    const message = refused({ mcpAuthorizationServers: 'https://ann:secret@a.example' });
     assert.match(message, /got "https:\/\/\*\*\*@a\.example"$/);
   });
 

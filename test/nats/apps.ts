@@ -3,6 +3,7 @@ import { type MemberLimits, memberLimits } from '../../src/extras/nats/liveness.
 import { connectServices } from '../../src/extras/nats/transport.ts';
 import { type AppOptions, Router, type RpcApp, Type } from '../../src/index.ts';
 import { startApp } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 import { until } from '../turns.ts';
 
 /** Who ends what was started: a test, or a soak. */
@@ -77,12 +78,7 @@ export async function post(
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
+  const text = await (await postJson(url, body, headers)).text();
   return text === '' ? undefined : (JSON.parse(text) as unknown);
 }
 

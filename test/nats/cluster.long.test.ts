@@ -7,6 +7,7 @@ import { createClient } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
+import { postJson } from '../post-json.ts';
 import { Journal } from '../service/journal.ts';
 import { until } from '../turns.ts';
 import { call, gateway, member, post, serve, untilReady, withLimits } from './apps.ts';
@@ -263,11 +264,7 @@ describeNats('a gateway and its members', () => {
     for (let i = 0; i < 500; i++) assert.deepEqual(await stream.next(), { value: i, done: false });
     assert.deepEqual(await stream.next(), { value: 'done', done: true });
     const events = async (url: string): Promise<string> => {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
-        body: JSON.stringify(request('count', 3)),
-      });
+      const response = await postJson(url, request('count', 3), { accept: 'text/event-stream' });
       return response.text();
     };
     assert.equal(await events(front.url), await events(one.url));

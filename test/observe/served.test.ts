@@ -4,6 +4,7 @@ import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { type LogLine, recorder, startApp } from '../harness.ts';
 import { RawClient, rpc } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
+import { postJson } from '../post-json.ts';
 import { servers } from '../servers.ts';
 import { Exposition } from './exposition.ts';
 
@@ -25,12 +26,7 @@ async function serve(t: TestContext, transport: 'uws' | 'node', options: AppOpti
     transport,
     ...options,
   });
-  const call = (method: string) =>
-    fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ method, id: 1 }),
-    });
+  const call = (method: string) => postJson(url, { method, id: 1 });
   const scrape = async () => {
     const response = await fetch(String(metricsUrl));
     assert.equal(response.status, 200);

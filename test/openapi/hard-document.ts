@@ -6,7 +6,7 @@ import {
 } from '../../src/extras/openapi/document.ts';
 import { Operations } from '../../src/extras/openapi/operation.ts';
 
-const facts: DocumentFacts = {
+export const facts: DocumentFacts = {
   httpPath: '/api',
   title: 'hard',
   httpAuth: 'bearer',

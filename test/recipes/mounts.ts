@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import { cleanEnvironment, Running } from '../cli/process.ts';
+import { postJson } from '../post-json.ts';
 
 const headers = {
   'content-type': 'application/json',
@@ -27,17 +28,10 @@ export async function endsWithItsStreams(t: TestContext, { command, folder, end 
   const server = new Running(spawn(program, args, { cwd: folder, env }));
   t.after(() => server.child.kill('SIGKILL'));
   const [, origin = ''] = await server.seen('stdout', /(http:\/\/127\.0\.0\.1:\d+)/);
-  const refused = await fetch(`${origin}/rpc`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'whoAmI' }),
-  });
+  const refused = await postJson(`${origin}/rpc`, { jsonrpc: '2.0', id: 1, method: 'whoAmI' });
   assert.doesNotMatch(await refused.text(), /result/);
-  const stream = await fetch(`${origin}/rpc`, {
-    method: 'POST',
-    headers: { ...headers, accept: 'text/event-stream' },
-    body: JSON.stringify(endless),
-  });
+  const accept = 'text/event-stream';
+  const stream = await postJson(`${origin}/rpc`, endless, { ...headers, accept });
   assert.match(stream.headers.get('content-type') ?? '', /^text\/event-stream/);
   let text = '';
   for await (const chunk of stream.body ?? []) {

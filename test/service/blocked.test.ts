@@ -4,6 +4,7 @@ import { threadId } from 'node:worker_threads';
 import router from '../fixtures/service/blocking.ts';
 import { heldMs } from '../fixtures/service/burn.ts';
 import { startApp } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 import { callUntilNamed, named, started, threadOf } from './main-thread.ts';
 
 test('a handler that blocks the main thread before its first await is named, and runs in a worker from its third time on', async (t) => {
@@ -40,11 +41,7 @@ test('over HTTP what blocks the main thread is named in the log and the metrics,
     },
   });
   const call = async (method: string, headers: Record<string, string> = {}): Promise<void> => {
-    const reply = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ jsonrpc: '2.0', method, id: 1 }),
-    });
+    const reply = await postJson(url, { jsonrpc: '2.0', method, id: 1 }, headers);
     assert.equal(reply.status, 200);
     await reply.text();
   };

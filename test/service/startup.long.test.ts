@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type DispatcherOptions, Router, StartupError } from '../../src/index.ts';
+import { type DispatcherOptions, Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { refusalOf } from '../refusal.ts';
 import { fixture } from './running.ts';
 
 async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
   const { dispatcher } = new TestService({ modules: [fixture(name)], ...options });
   try {
-    await dispatcher.ready();
-  } catch (error) {
-    assert.ok(error instanceof StartupError, String(error));
-    assert.doesNotMatch(error.message, /\n/);
+    return await refusalOf(dispatcher.ready());
+  } finally {
     await dispatcher.close();
-    return error.message;
   }
-  await dispatcher.close();
-  assert.fail(`${name} started`);
 }
 
 describe('a worker that cannot start is a start-up error that names the cause', () => {

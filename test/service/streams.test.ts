@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import { Dispatcher, Router } from '../../src/index.ts';
+import { drained } from '../drained.ts';
 import { recorder } from '../harness.ts';
 
 /** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */
@@ -49,15 +50,6 @@ function createService(options: object = {}) {
 }
 
 const call = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, params });
-
-async function drained(stream: AsyncGenerator<unknown, unknown>) {
-  const values: unknown[] = [];
-  for (;;) {
-    const { done, value } = await stream.next();
-    if (done === true) return { values, returned: value };
-    values.push(value);
-  }
-}
 
 describe('streams of the same process', () => {
   test('give every value in order, then what was returned', async () => {

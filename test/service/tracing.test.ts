@@ -12,6 +12,7 @@ import { createClient } from '../../src/client/index.ts';
 import { createCaller, procedure, Router, type RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { startApp, suiteLifetime } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 
 const exporter = new InMemorySpanExporter();
 const spanProcessors = [new SimpleSpanProcessor(exporter)];
@@ -28,11 +29,7 @@ interface Named {
 }
 
 async function post(url: string, body: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  const response = await postJson(url, body, headers);
   return (await response.json()) as { readonly id: unknown; readonly result: unknown }[];
 }
 
@@ -144,11 +141,7 @@ describe('with one', () => {
   });
 
   test('a notification ends its span', async () => {
-    await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"method":"out.work","params":{}}',
-    });
+    await postJson(url, { method: 'out.work', params: {} });
     const ended = exporter.getFinishedSpans();
     assert.deepEqual(
       ended.map(({ name }) => name),

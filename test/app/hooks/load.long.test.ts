@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
+import { postJson } from '../../post-json.ts';
 import { procedures } from './serve.ts';
 
 const byToken = fixture('app/hooks/by-token.ts');
 
 async function ask(url: string, token?: string): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-    body: '{"id":1,"method":"who.worker"}',
-  });
-  return response.json();
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return (await postJson(url, { id: 1, method: 'who.worker' }, headers)).json();
 }
 
 describe('a hooks module', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { loadHooks } from '../../../src/server/app/hooks.ts';
 import { fixture, startServer } from '../../cli/process.ts';
+import { callAt } from '../../post-json.ts';
 import { procedures } from './serve.ts';
 
 describe('onCall of a hooks module', () => {
@@ -11,13 +12,7 @@ describe('onCall of a hooks module', () => {
       '--hooks',
       fixture('app/hooks/observes.ts'),
     ]);
-    for (const method of ['who.inline', 'who.worker', 'nobody']) {
-      await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ id: 1, method }),
-      });
-    }
+    for (const method of ['who.inline', 'who.worker', 'nobody']) await callAt(url, method);
     server.child.kill('SIGTERM');
     const { code, stderr } = await server.exit;
     assert.equal(code, 0);

@@ -1,4 +1,5 @@
 import { orHang } from '../../or-hang.ts';
+import { callAt } from '../../post-json.ts';
 import { badEdits, type Edit, goodEdit } from './edits.ts';
 import type { Server } from './server.ts';
 
@@ -65,10 +66,7 @@ export class Reloader {
   }
 
   async #ask(method: string): Promise<unknown> {
-    const headers = { 'content-type': 'application/json', connection: 'close' };
-    const body = JSON.stringify({ id: 0, method });
-    const response = await fetch(this.#url, { method: 'POST', headers, body });
-    const { result, error } = (await response.json()) as { result?: unknown; error?: unknown };
+    const { result, error } = await callAt(this.#url, method, {}, { connection: 'close' });
     return result ?? JSON.stringify(error);
   }
 }

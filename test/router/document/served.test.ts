@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
 import { type AppOptions, handleRequest, Router, RpcApp } from '../../../src/index.ts';
 import { startApp, TestService } from '../../harness.ts';
+import { postJson as post } from '../../post-json.ts';
 import { servers } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
 
@@ -16,11 +17,6 @@ function routerOf(...names: string[]): Router {
 
 async function serve(t: TestContext, options: AppOptions): Promise<string> {
   return (await startApp(t, options)).url;
-}
-
-function post(url: string, body: unknown): Promise<Response> {
-  const headers = { 'content-type': 'application/json' };
-  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 const discover = { jsonrpc: '2.0', id: 1, method: 'rpc.discover' };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { urlOf } from '../../cli/process.ts';
+import { callAt } from '../../post-json.ts';
 import { until } from '../../turns.ts';
 import { CompiledCli, endWith, logged, logOf, service } from './cli.ts';
 import { pids } from './load.ts';
@@ -206,12 +207,7 @@ describe('a process that is killed before it is ready', () => {
 test('a server gives large blocks of memory back, unless its environment says otherwise', async (t) => {
   const mallocOf = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
     const { url } = await cli.serveFor(t, [service], env);
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ id: 1, method: 'malloc' });
-    const { result } = (await (await fetch(url, { method: 'POST', headers, body })).json()) as {
-      result: unknown;
-    };
-    return result;
+    return (await callAt(url, 'malloc')).result;
   };
   assert.deepEqual(await mallocOf({}), ['1048576', '4194304']);
   assert.deepEqual(await mallocOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['65536', '4194304']);
@@ -229,10 +225,7 @@ export default router;
   );
   for (const others of [[], ['--no-supervisor']]) {
     const { server, url } = await cli.serveFor(t, [module, ...others]);
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'args' });
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(url, { method: 'POST', headers, body });
-    const { result } = (await answer.json()) as { result: string[] };
+    const { result } = (await callAt(url, 'args')) as { result: string[] };
     assert.equal(result[0], 'serve');
     assert.deepEqual(result.slice(result.indexOf(module)), [module, ...others]);
     server.child.kill('SIGTERM');

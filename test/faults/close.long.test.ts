@@ -22,26 +22,15 @@ function threadCount(): number {
 }
 
 /** The usual procedures in a module of which there can be another generation. */
-function versionedModule(t: TestContext): { module: string; renew: () => void } {
-  const folder = new ModuleFolder(t);
-  let version = 0;
-  const renew = (): void => {
-    folder.write('version.mjs', `export default ${++version};`);
-  };
-  renew();
-  const module = folder.write(
-    'versioned.mjs',
-    `import './version.mjs';
-import { Router } from 'tandem-rpc';
+const versionedModule = (t: TestContext) =>
+  new ModuleFolder(t).writeRenewable(
+    `import { Router } from 'tandem-rpc';
 import { perform } from ${JSON.stringify(fixture('acts.ts'))};
 const router = new Router();
 router.rpc({ name: 'long', placement: 'worker' }, perform);
 router.rpc({ name: 'in.long', placement: 'inline' }, perform);
-export default router;
-`,
+export default router;`,
   );
-  return { module, renew };
-}
 
 describe('close()', () => {
   test('while a thread is being killed: answers, and ends', async (t) => {

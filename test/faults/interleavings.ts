@@ -179,19 +179,10 @@ async function check(
 }
 
 /** The usual procedures, so that a reload finds another generation of them. */
-function moduleOf(t: Lifetime): { module: string; renew: () => void } {
-  const folder = new ModuleFolder(t);
-  let version = 0;
-  const renew = (): void => {
-    folder.write('version.mjs', `export default ${++version};`);
-  };
-  renew();
-  const module = folder.write(
-    'module.mjs',
-    `import './version.mjs';\nexport { default } from ${JSON.stringify(fixture('procedures.ts'))};\n`,
+const moduleOf = (t: Lifetime) =>
+  new ModuleFolder(t).writeRenewable(
+    `export { default } from ${JSON.stringify(fixture('procedures.ts'))};`,
   );
-  return { module, renew };
-}
 
 export type Property = fc.IAsyncProperty<unknown[]>;
 

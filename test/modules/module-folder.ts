@@ -32,6 +32,16 @@ export class ModuleFolder {
     return path;
   }
 
+  /** A module that `renew` makes another one each time, by a file that it imports. */
+  writeRenewable(text: string): { module: string; renew: () => void } {
+    let version = 0;
+    const renew = (): void => {
+      this.write('version.mjs', `export default ${++version};`);
+    };
+    renew();
+    return { module: this.write('module.mjs', `import './version.mjs';\n${text}\n`), renew };
+  }
+
   /** As many editors save: a new file takes the old one's name. */
   saveByRename(name: string, text: string): string {
     const path = this.write(`${name}.saving`, text);

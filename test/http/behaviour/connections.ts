@@ -216,6 +216,8 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
     await second.write(post(rpc('later')));
     await service.entered(2);
     const third = client();
+    // If it was let in, it would have an answer.
+    third.socket.write(post(rpc('echo')));
     await third.untilClosed();
     assert.equal(third.received.length, 0);
     for (const { release } of service.held) release();

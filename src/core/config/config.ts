@@ -3,7 +3,7 @@ import { didYouMean, suggest } from '../base/suggest.ts';
 import { shortened } from '../base/text.ts';
 import { completeGroups, type GivenGroups, type GroupOptions } from './groups.ts';
 import { flagOf, type Option, toUpperSnake, variableOf, variablePrefix } from './option.ts';
-import { isConsolePath, table } from './table.ts';
+import { table } from './table.ts';
 
 type Table = typeof table;
 export type OptionName = keyof Table;
@@ -163,9 +163,8 @@ function assertTogether(config: Config): void {
     config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug',
     `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
   );
-  assertPath(config);
   if (config.mcp) assertSignIn(config);
-  if (config.httpPath !== '') assertHttpPath(config);
+  assertPaths(config);
 }
 
 /** Where agents post to: what hosts of agents propose. */
@@ -175,7 +174,7 @@ export const mcpPath = '/mcp';
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
 
 function assertSignIn(config: Config): void {
-  const { mcpAuthorizationServers: servers, mcpScopes, publicUrl, path, httpPath } = config;
+  const { mcpAuthorizationServers: servers, mcpScopes, publicUrl } = config;
   if (servers.length === 0) {
     refuseIf(
       mcpScopes.length > 0,
@@ -191,71 +190,52 @@ function assertSignIn(config: Config): void {
     !URL.canParse(publicUrl),
     `option publicUrl: ${publicUrl} is no URL, and hosts of agents ask a token for the URL that they connect to`,
   );
-  for (const [name, one] of Object.entries({ path, httpPath })) {
-    refuseIf(
-      isMetadataPath(one),
-      `option ${name}: ${one} is where hosts of agents learn where to sign in; choose another path`,
-    );
-  }
-}
-
-function isMetadataPath(path: string): boolean {
-  return path === resourceMetadataPath || path.startsWith(`${resourceMetadataPath}/`);
 }
 
 /** The path of the OpenAPI document, beside the URLs of the procedures. */
 export const openApiPath = '/openapi.json';
 
-/** Every name below `httpPath` may be that of a procedure, so nothing else may be there. */
-function assertHttpPath(config: Config): void {
-  const { httpPath, path, mcp, metrics, introspection } = config;
-  refuseIf(
-    config.console && isConsolePath(httpPath),
-    `option httpPath: ${httpPath} is where the console is; choose another path or turn console off`,
-  );
-  const taken = [
-    { at: path, what: 'the path of the calls' },
-    ...(mcp ? [{ at: mcpPath, what: 'the path of MCP' }] : []),
-    ...(config.console ? [{ at: '/console', what: 'where the console is' }] : []),
-    ...(metrics ? [{ at: '/metrics', what: 'where the metrics are' }] : []),
-    ...healthPaths.map((at) => ({ at, what: 'a health check' })),
-    ...(introspection ? [{ at: openApiPath, what: 'where the OpenAPI document is' }] : []),
-    ...(mcp && config.mcpAuthorizationServers.length > 0
-      ? [{ at: resourceMetadataPath, what: 'where hosts of agents learn where to sign in' }]
-      : []),
-  ];
-  for (const { at, what } of taken) {
+/** What has a path of its own if it is on, and what to turn off instead. `isTree`: all paths below are its own, too. */
+function takenPaths({ console, metrics, mcp, introspection, ...rest }: Config) {
+  const asksForSignIn = mcp && rest.mcpAuthorizationServers.length > 0;
+  const hasOpenApi = introspection && rest.httpPath !== '';
+  return [
+    { at: '/console', what: 'where the console is', off: 'console', isOn: console, isTree: true },
+    { at: '/metrics', what: 'where the metrics are', off: 'metrics', isOn: metrics },
+    { at: mcpPath, what: 'where agents post to', off: 'mcp', isOn: mcp },
+    { at: '/healthz', what: 'where health checks are answered', isOn: true },
+    { at: '/readyz', what: 'where health checks are answered', isOn: true },
+    { at: openApiPath, what: 'where the OpenAPI document is', off: 'httpPath', isOn: hasOpenApi },
+    {
+      at: resourceMetadataPath,
+      what: 'where hosts of agents learn where to sign in',
+      isOn: asksForSignIn,
+      isTree: true,
+    },
+  ].filter(({ isOn }) => isOn);
+}
+
+function assertPaths(config: Config): void {
+  const { path, httpPath } = config;
+  const taken = takenPaths(config);
+  for (const { at, what, off, isTree } of taken) {
+    const isTaken = (one: string): boolean =>
+      one === at || (isTree === true && one.startsWith(`${at}/`));
+    const advice = off === undefined ? '' : `, or turn ${off} off`;
+    refuseIf(isTaken(path), `option path: ${path} is ${what}; choose another path${advice}`);
+    refuseIf(
+      isTaken(httpPath),
+      `option httpPath: ${httpPath} is ${what}; choose another path${advice}`,
+    );
+  }
+  if (httpPath === '') return;
+  // Every name below `httpPath` may be that of a procedure, so nothing else may be there.
+  for (const { at, what } of [...taken, { at: path, what: 'the path of the calls' }]) {
     refuseIf(
       at === httpPath || at.startsWith(`${httpPath}/`),
       `option httpPath: ${at} is ${what}; choose a path that neither is it nor contains it, such as /api`,
     );
   }
-  refuseIf(
-    introspection && path === openApiPath,
-    `option path: ${path} is where the OpenAPI document is; choose another path, or turn httpPath off`,
-  );
-}
-
-/** Where health checks are answered. */
-const healthPaths = ['/healthz', '/readyz'];
-
-function assertPath({ path, metrics, mcp, ...rest }: Config): void {
-  refuseIf(
-    rest.console && isConsolePath(path),
-    `option path: ${path} is where the console is; choose another path or turn console off`,
-  );
-  refuseIf(
-    metrics && path === '/metrics',
-    'option path: /metrics shows the metrics; choose another path or turn metrics off',
-  );
-  refuseIf(
-    mcp && path === mcpPath,
-    `option path: ${path} is where agents post to; choose another path or turn mcp off`,
-  );
-  refuseIf(
-    healthPaths.includes(path),
-    `option path: ${path} answers health checks; choose another path`,
-  );
 }
 
 /**

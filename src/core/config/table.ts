@@ -63,7 +63,7 @@ function atLeast(largest: 'maxBodyBytes' | 'maxReplyBytes') {
 }
 
 /** Whether calls are taken where the console would be. */
-export function isConsolePath(path: string): boolean {
+function isConsolePath(path: string): boolean {
   return path === '/console' || path.startsWith('/console/');
 }
 

@@ -156,9 +156,9 @@ export class Pool extends QueuedExecutor {
     return calls;
   }
 
-  /** See {@link WorkerSet.dismissForHeap}. */
+  /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
   retireForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
-    this.workers.dismissForHeap(worker, heap);
+    worker.heap = heap;
     this.#sweep.wake();
   }
 

@@ -68,9 +68,7 @@ export class PoolWorker {
   completed = 0;
   /** Whether the worker finishes what it has and takes no more. */
   isRetiring = false;
-  /** Whether it is to be replaced by a fresh one, however old it is. */
-  isDismissed = false;
-  /** The snapshot of its heap that it is to write when it retires. */
+  /** The snapshot of its heap that it is to write when it retires: it is replaced by a fresh one, however old it is. */
   heap: HeapSnapshot | undefined;
   /** Whether it takes short calls alone, and waits for a place that becomes free. */
   isSpare = false;
@@ -203,7 +201,7 @@ export class PoolWorker {
   get isOld(): boolean {
     const { maxWorkerMemory } = this.#options;
     return (
-      this.isDismissed ||
+      this.heap !== undefined ||
       this.calls.isSpent(clockMs()) ||
       this.streams.isSpent(clockMs()) ||
       // A worker that has just loaded is as its replacement would be.

@@ -12,7 +12,7 @@ import type { Expected, PoolOptions, ThreadExit, WorkerEvents } from './options.
 import { describeSight, lookInto } from './stack.ts';
 import { WorkerThreads } from './threads.ts';
 import type { LoadedReplica } from './wire/messages.ts';
-import { type HeapSnapshot, PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
+import { PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
 
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
@@ -181,12 +181,6 @@ export class WorkerSet implements WorkerOwner {
     this.#events.onLost('error', detail, suspects);
   }
 
-  /** Has a worker write a snapshot of its heap when it has ended its calls, and replaced by a fresh one. */
-  dismissForHeap(worker: PoolWorker, heap: HeapSnapshot): void {
-    worker.isDismissed = true;
-    worker.heap = heap;
-  }
-
   /**
    * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
    * then. Returns whether a worker is being replaced.
@@ -195,7 +189,7 @@ export class WorkerSet implements WorkerOwner {
     if (!this.startup.isReady || this.#isClosing) return false;
     this.#retiring ??= this.#retireNext();
     const worker = this.#retiring;
-    if (worker === undefined) return this.all.some(({ isDismissed }) => isDismissed);
+    if (worker === undefined) return this.all.some(({ heap }) => heap !== undefined);
     if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
       const { heap } = worker;
       worker.thread.post({ type: 'retire', heapFile: heap?.file });
@@ -414,10 +408,10 @@ export class WorkerSet implements WorkerOwner {
     // A spare grows old only by the short calls that it takes.
     const worker =
       this.all.find(({ heap }) => heap !== undefined) ??
-      this.all.find((one) => (one.completed > 0 || one.isDismissed || !one.isSpare) && one.isOld);
+      this.all.find((one) => (one.completed > 0 || !one.isSpare) && one.isOld);
     if (worker === undefined) return undefined;
-    // All are dismissed at once: the next one leaves when the replacement of the one before serves. There may be none.
-    if (worker.isDismissed && (this.loading.length > 0 || this.#restarts.size > 0))
+    // All may be asked for their heaps at once: the next one leaves when the replacement of the one before serves. There may be none.
+    if (worker.heap !== undefined && (this.loading.length > 0 || this.#restarts.size > 0))
       return undefined;
     worker.isRetiring = true;
     worker.streams.retire(this.#options.maxRequestMs);

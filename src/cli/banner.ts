@@ -13,10 +13,8 @@ import type { Hooks } from '../server/app/hooks.ts';
 import type { ReadyReport } from '../server/process/channel.ts';
 import { fitted, resultText } from './output.ts';
 
-/** What the banner asks of a server that listens. */
 export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 
-/** What the banner says of the process. */
 export interface BannerFacts
   extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
     Pick<
@@ -107,7 +105,6 @@ function curlWords(url: string): string[] {
   return ['curl', ...(url.includes('[') ? ['-g'] : []), url];
 }
 
-/** The command that calls this service by JSON-RPC. */
 function curlLine(router: AnyRouter, call: ExampleCall, url: string): string {
   const words = curlWords(url);
   // Without -N, curl shows the values of a stream when there are many.
@@ -126,7 +123,6 @@ function workersText({
     : `${regular} and an express worker`;
 }
 
-/** The threads of all processes. */
 function groupsText(facts: BannerFacts, groups: Record<string, GroupOptions>): string {
   const { processes } = facts;
   const each = facts.hasModules ? workersText(facts) : 'no workers';

@@ -55,7 +55,6 @@ function failureMessage(error: unknown): string {
     : `unexpected error: ${String(error)} (set TANDEM_DEBUG=1 to see the stack)`;
 }
 
-/** Ends the process with one line that says why. */
 export function fail(error: unknown, code = 1): never {
   const { message, stack } = failureOf(error);
   printFailure(message);

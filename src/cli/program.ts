@@ -32,7 +32,6 @@ SIGHUP reloads the modules, unless the server was started from a terminal: then 
 replaces the server processes by new ones, one after another.
 `;
 
-/** @param command the name of the command that is run */
 function createProgram(command: string): Command {
   const version = ownVersion();
   const program = new Command('tandem')
@@ -120,7 +119,6 @@ Examples:
   tandem serve ./procedures.ts --nats nats://127.0.0.1:4222
 `;
 
-/** `tandem serve <module...>` */
 function addServe(program: Command, version: string): void {
   const command = program
     .command('serve')
@@ -141,7 +139,6 @@ Examples:
   tandem gateway ./local.ts --nats nats://a:4222 --nats nats://b:4222 --service orders --service users
 `;
 
-/** `tandem gateway [module...]` */
 function addGateway(program: Command, version: string): void {
   const command = program
     .command('gateway')
@@ -197,12 +194,10 @@ const others = new Set<OptionName>([
   'tracing',
 ]);
 
-/** The options of `tandem mcp`. */
 const mcpOptions: readonly OptionName[] = optionNames.filter(
   (name) => !others.has(name) && !otherGroups.has(table[name].group),
 );
 
-/** `tandem mcp <module...>` */
 function addMcp(program: Command): void {
   const command = program
     .command('mcp')

@@ -176,7 +176,6 @@ class Server implements Operated {
     }
   }
 
-  /** Answers everything, and ends. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#app?.close();

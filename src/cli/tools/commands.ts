@@ -29,7 +29,6 @@ function parseHeader(text: string, before: Headers = {}): Headers {
   return { ...before, [name.toLowerCase()]: value };
 }
 
-/** The options of every command that asks a server. */
 function addRemoteOptions(command: Command): Command {
   return command
     .option(
@@ -69,7 +68,6 @@ Examples:
   tandem schema ./procedures.ts --openapi --public-url https://api.example.org > openapi.json
 `;
 
-/** Options of a service that its OpenAPI document shows. */
 const openApiOptions: readonly OptionName[] = [
   'httpPath',
   'httpProcedures',

@@ -94,7 +94,6 @@ function installSource(version: string, target: string): string {
     : `file:${relative(target, from).replaceAll('\\', '/')}`;
 }
 
-/** The part of npm's hidden lockfile that is read here. */
 interface Lock {
   readonly packages?: Readonly<Record<string, { readonly resolved?: unknown } | undefined>>;
 }

@@ -235,7 +235,6 @@ function once<Made>(
   return made;
 }
 
-/** The page and its files as answers. */
 class Pages {
   /** The type of each file, by its name; undefined: nobody has asked, or the page is not built. */
   #types: Readonly<Record<string, string>> | undefined;

@@ -1,6 +1,5 @@
 /** What profiles say, for the command and for the page in the browser: no module of Node is used here. */
 
-/** The CPU profiles of a process's threads. */
 export interface Profile {
   /** How long it took. */
   readonly ms: number;
@@ -105,7 +104,6 @@ export interface ProfileRow {
   readonly total: number;
 }
 
-/** Samples by function. */
 export function byFunction(root: CallNode): ProfileRow[] {
   const rows = new Map<string, { name: string; place: string; self: number; total: number }>();
   const visit = (node: CallNode, above: ReadonlySet<string>): void => {

@@ -95,14 +95,12 @@ const noHead: McpHeaders = { version: undefined, method: undefined, name: undefi
 /** The answer to a notification, whether it had an effect or not. */
 const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 
-/** Answers one POST on the path of MCP. */
 class McpExchange implements BodyHandler, ReplySink<McpAnswer> {
   readonly #server: McpServer;
   readonly #signIn: SignIn | undefined;
   readonly #head: McpHeaders;
   readonly #hasToken: boolean;
   #sink: ReplySink<BodyAnswer> | undefined;
-  /** Of the reply, if the client takes events. */
   #events: EventStream | undefined;
 
   constructor(

@@ -43,7 +43,6 @@ export interface Message {
   readonly arguments: MemberPlace | 'none' | 'wrong';
 }
 
-/** What a message says of itself. */
 export interface Meta {
   /** Undefined: not given, or no string. */
   readonly version: string | undefined;
@@ -168,7 +167,6 @@ function isObjectAt({ units }: Readable, start: number): boolean {
  */
 export type ProgressOutlet = (notification: string, taken: () => void) => void;
 
-/** A client, as its transport knows it. */
 export interface McpClient {
   /** It must be what the body says. Undefined: the transport has no headers. */
   readonly head: McpHeaders | undefined;
@@ -190,16 +188,13 @@ export interface McpClient {
   readonly cancel?: ((id: string) => void) | undefined;
 }
 
-/** A request on its way. */
 export interface McpRequest {
   readonly message: Message;
   /** JSON text. */
   readonly id: string;
-  /** The body that the message stands in. */
   readonly source: Source;
   readonly scope: RequestScope;
   readonly client: McpClient;
-  /** Gets the answer. */
   readonly sink: ReplySink<McpAnswer>;
   /** Whether somebody decided who calls: what this caller is told is then not for others. */
   readonly isPrivate: boolean;

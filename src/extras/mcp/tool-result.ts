@@ -3,12 +3,10 @@ import { ErrorCode, standardErrorText } from '../../core/protocol/errors.ts';
 import { type Outcome, resultReply, textExceeds } from '../../core/protocol/reply.ts';
 import type { Era, Tool } from './tool.ts';
 
-/** How results are written for one client. */
 export interface ResultStyle {
   readonly era: Era;
   /** What every result of a modern client has after its own members; empty for legacy ones. */
   readonly tail: string;
-  /** Most bytes of a reply. */
   readonly maxReplyBytes: number;
 }
 
@@ -25,7 +23,6 @@ export function headOf(era: Era): string {
   return era === 'modern' ? '{"resultType":"complete",' : '{';
 }
 
-/** Writes the reply to one call of a tool. */
 export class ToolReply {
   readonly tool: Tool;
   /** JSON text. */
@@ -112,7 +109,6 @@ function okResult(tool: Tool, style: ResultStyle, text: string): string {
   return `${headOf(era)}"content":[{"type":"text","text":${shown}}]${structured}${tail}}`;
 }
 
-/** The member that has a result as a value. */
 function structuredPart(tool: Tool, era: Era, text: string): string {
   return era === 'legacy' && !tool.isObject
     ? `,"structuredContent":{"result":${text}}`

@@ -3,7 +3,6 @@ import type { Procedure } from '../../core/procedures/types.ts';
 import { hasDefault, resolved, type SchemaNode, someWithin } from '../../core/schema/model.ts';
 import { type JsonSchema, writeJson } from '../../core/schema/write-json.ts';
 
-/** A procedure as a tool. */
 export interface Tool {
   /** What a model calls it. */
   readonly name: string;
@@ -82,7 +81,6 @@ function toolSchema(schema: SchemaNode | undefined): JsonSchema {
  */
 class ToolSchemaWriter {
   readonly #names = new UniqueNames();
-  /** The types that are referred to. */
   readonly #definitions = new Map<SchemaNode, { readonly name: string; schema: JsonSchema }>();
 
   write(root: SchemaNode): JsonSchema {

@@ -35,7 +35,6 @@ interface Known {
   catalogue: Catalogue | Promise<Catalogue>;
 }
 
-/** Lists the tools of a service, and calls them. */
 export class Tools {
   readonly #service: Service;
   readonly #patterns: readonly string[];
@@ -122,7 +121,6 @@ function toolOf(catalogue: Catalogue, message: Message, id: string): Tool | stri
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
 class ToolCall extends ToolReply implements ReplySink {
   readonly #asked: McpRequest;
-  /** Of a call whose stream is read here. */
   #stream: ToolStream | undefined;
 
   constructor(tool: Tool, asked: McpRequest, style: ResultStyle) {
@@ -240,13 +238,11 @@ class ToolStream implements StreamHost, StreamSink {
     this.#settle(this.reply(outcome));
   }
 
-  /** The notification that a value becomes. */
   note(value: string): string {
     this.#gather(value);
     return this.#notes?.notification(value) ?? '';
   }
 
-  /** The reply, by how the stream has ended. */
   reply(ended: Outcome): string {
     const { maxReplyBytes } = this.#call.style;
     if (this.#left < 0) {

@@ -31,7 +31,6 @@ export type MemberLimits = Readonly<typeof memberLimits>;
 /** `draining`: it takes no new calls, and finishes those it has. */
 export type MemberState = 'ready' | 'draining';
 
-/** What a member tells all gateways, again and again. */
 export interface Heartbeat {
   /** A name that no other process ever has. */
   readonly id: string;
@@ -43,7 +42,6 @@ export interface Heartbeat {
   readonly started: number;
   /** Calls that it has of gateways. */
   readonly load: number;
-  /** Gateways that it knows of. */
   readonly gateways: number;
   /** Calls that it has taken of gateways since it started. */
   readonly calls: number;
@@ -66,7 +64,6 @@ export function parseHeartbeat(data: Uint8Array): Heartbeat {
   return { id, state, contract, version, started, load, gateways, calls, returns };
 }
 
-/** Candidates at once. */
 const most = 1000;
 
 /** A candidate keeps its place for so long at least, milliseconds: members and gateways answer within a few. */

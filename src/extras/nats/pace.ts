@@ -75,7 +75,6 @@ export class Paced {
     this.#act();
   }
 
-  /** Forgets what was asked for. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -9,7 +9,6 @@ export interface SyncRequest {
   readonly next: number;
 }
 
-/** The member's answer. */
 export interface SyncAnswer {
   readonly epoch: number;
   /** A name that the member gives to no other session. */
@@ -26,7 +25,6 @@ export interface Ack {
   readonly ack: number;
 }
 
-/** How a frame is marked. */
 export interface FrameMark extends Ack {
   readonly n: number;
 }
@@ -46,7 +44,6 @@ interface SentFrame {
   readonly tickets: readonly number[];
 }
 
-/** What an answer to a sync has shown. */
 export interface Synced {
   /** Calls that never came to the member, and never will: they may be sent elsewhere. */
   readonly undelivered: readonly number[];
@@ -68,7 +65,6 @@ export interface Synced {
 export class GatewaySession {
   #session = 0;
   #epoch: number;
-  /** Whether frames may be sent. */
   isOpen = false;
   #next: number;
   #have = 0;
@@ -253,7 +249,6 @@ export class MemberSession {
     return session !== this.session && epoch > this.#epoch;
   }
 
-  /** A frame has come. */
   onFrame({ n, session, ack }: FrameMark): FrameStatus {
     if (!this.onAck({ session, ack })) return 'gap';
     if (n < this.#expected) return 'stale';

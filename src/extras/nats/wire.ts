@@ -95,7 +95,6 @@ export interface WireReply {
   readonly body: string | Uint8Array;
 }
 
-/** How a message with replies is marked. */
 export interface ReplyMark {
   readonly session: number;
   readonly n: number;
@@ -123,7 +122,6 @@ export class MalformedMessage extends Error {}
 /** What the numbers of a call, or of a reply, take in the line of JSON, as UTF-16 units of three bytes. */
 export const numbersLength = 24;
 
-/** Numbers of each call, and of each reply. */
 const [numbersPerCall, numbersPerReply] = [6, 5];
 
 /** Bits of a call's second number. */
@@ -132,7 +130,6 @@ const Flag = { follows: 1, isRead: 2 } as const;
 /** Instead of a length: the rest of the message, as bytes. */
 const rest = -1;
 
-/** Gathers small calls for one frame. */
 export class FrameText {
   readonly #numbers: number[] = [];
   readonly #facts: string[] = [];
@@ -145,7 +142,6 @@ export class FrameText {
     return this.#text.length + this.#headLength;
   }
 
-  /** How long it would be with one call more. */
   lengthWith({ facts }: CallHead, body: string): number {
     return this.length + body.length + this.#headLengthOf(facts);
   }
@@ -188,7 +184,6 @@ function addNumbers(to: number[], call: CallHead, facts: number, length: number)
   to.push(call.ticket, flags, call.timeoutMs, call.runMs, facts, length);
 }
 
-/** A part of a large body. */
 export function bodyPart(
   gateway: string,
   mark: FrameMark,
@@ -244,7 +239,6 @@ export function repliesMessage(mark: ReplyMark, replies: readonly WireReply[]): 
   return bytes === undefined ? Buffer.from(`${head}\n${texts}`) : withBytes(head, bytes);
 }
 
-/** A part of a large reply. */
 export function replyPart(mark: ReplyMark, ticket: number, bytes: Uint8Array): Uint8Array {
   return withBytes(`${headOfReplies(mark)},"p":${ticket}}`, bytes);
 }

@@ -4,7 +4,6 @@ import { eventStreamType } from '../../server/http/edge/request-head.ts';
 import type { BytesParam } from './operation.ts';
 
 export const jsonType = 'application/json';
-/** Bytes of any kind. */
 export const octetsType = 'application/octet-stream';
 
 const problemType = 'application/problem+json';

@@ -6,7 +6,6 @@ import { endOfValue, OPEN_BRACE, skipBlanks } from '../../core/protocol/syntax.t
 /** JSON: text if it is small, else UTF-8 bytes. */
 export type Json = string | Uint8Array;
 
-/** Why a body is no params. */
 export interface BodyFault {
   readonly code: typeof ErrorCode.ParseError | typeof ErrorCode.InvalidRequest;
   readonly reason: string;

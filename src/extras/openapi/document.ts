@@ -83,7 +83,6 @@ export interface DocumentFacts extends Pick<Config, 'httpPath' | 'httpAuth' | 'p
   readonly hasAuth: boolean;
 }
 
-/** The document as it is sent. */
 export function openApiBytes(operations: Operations, facts: DocumentFacts): Promise<Document> {
   return makeDocument(openApiSteps(operations, facts));
 }
@@ -162,7 +161,6 @@ const sharedStatuses: ReadonlySet<number> = new Set([
 
 const octets = 'application/octet-stream';
 
-/** Writes the operation of one procedure. */
 class OperationWriter {
   readonly #operation: Operation;
   readonly #schemas: OpenApiSchemas;
@@ -258,7 +256,6 @@ class OperationWriter {
     return { '200': { description, content } };
   }
 
-  /** The declared errors by their statuses. */
   #errorResponses(): Record<string, ResponseObject> {
     const byStatus = new Map<number, (readonly [name: string, error: DeclaredError])[]>();
     for (const one of this.#errors) {

@@ -40,7 +40,6 @@ import {
   wantsEvents,
 } from './result.ts';
 
-/** The operations of one state of the service. */
 interface Known {
   readonly served: ServedProcedures;
   readonly operations: Operations;
@@ -314,7 +313,6 @@ class ApiCall implements BodyHandler, ReplySink {
     });
   }
 
-  /** See {@link ReplySink}. */
   onReply(reply: Reply): void {
     this.#sink?.onReply(this.#answer(reply));
   }
@@ -479,7 +477,6 @@ function decoded(name: string): string | undefined {
   }
 }
 
-/** The beginning of bytes as text. */
 function textOf(bytes: Uint8Array, length: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString();
 }

@@ -20,7 +20,6 @@ export interface Operation extends QueryRules {
   /** What it returns. Of a stream: at its end. */
   readonly result: ResultForm;
   readonly stream: { readonly collect: boolean; readonly hasResult: boolean } | undefined;
-  /** The declared errors, by code. */
   readonly errors: ReadonlyMap<number, DeclaredStatus>;
   /** The header `cache-control` of a GET or HEAD that succeeds; undefined: nothing is kept. */
   readonly cacheControl: string | undefined;

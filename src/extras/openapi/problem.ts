@@ -36,7 +36,6 @@ interface ErrorFacts {
   readonly retryAfterMs?: unknown;
 }
 
-/** The status of an error that a call came to. */
 function statusOf({ code, facts }: ErrorParts, operation: Operation | undefined): number {
   switch (code) {
     case ErrorCode.ParseError:
@@ -127,7 +126,6 @@ const problemLines: readonly string[] = [
 /** How the refusals of the HTTP edge begin. */
 const edgeError = '{"jsonrpc":"2.0","id":null,"error":';
 
-/** Makes answers of errors. */
 export class Problems {
   /** Goes with each 401, which must say how to log in (RFC 9110, 15.5.2). */
   readonly #challenge: readonly string[];

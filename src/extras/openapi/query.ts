@@ -16,7 +16,6 @@ export type ReadQuery =
 /** A number of JSON (RFC 8259, 6). `Number()` takes more: blanks, `0x10`, `Infinity`, the empty text. */
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What the query of one operation is read by. */
 export interface QueryRules {
   /** The named params, in their order. */
   readonly params: ReadonlyMap<string, ParamKinds>;

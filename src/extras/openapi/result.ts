@@ -143,5 +143,4 @@ export class HeadOfStream implements StreamHost, StreamSink {
   end(): void {}
 }
 
-/** The answer to a HEAD whose stream has opened. */
 export const headOfStream: Answer = bodyless(200, eventStreamLines);

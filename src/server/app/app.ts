@@ -176,7 +176,6 @@ export class RpcApp {
     return address;
   }
 
-  /** @throws StartupError */
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
   }
@@ -404,7 +403,6 @@ export class RpcApp {
 /** What an app is made of before it listens anywhere. */
 interface AppParts {
   readonly dispatcher: Dispatcher;
-  /** Those of its HTTP servers and mounts. */
   readonly http: HttpOptions;
   readonly refused: RefusedConnections;
   /** Asks the operator's hook who calls over NATS; undefined: there is no hook. */

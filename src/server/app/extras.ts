@@ -98,7 +98,6 @@ async function loadMcp(dispatcher: Dispatcher, http: HttpOptions, hasAuth: boole
   };
 }
 
-/** A CPU profile of this process, as JSON text. */
 const profileOf =
   (dispatcher: Dispatcher): TakeProfile =>
   async (order, left) => {

@@ -67,7 +67,6 @@ export function addressOf(
   };
 }
 
-/** The servers of one app. */
 export interface Servers {
   readonly calls: HttpServer;
   /** The server that answers /metrics and the health checks: the same server, or one on a port of the operators' own. */

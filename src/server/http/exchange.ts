@@ -42,7 +42,6 @@ export interface ExchangeContext {
   /** Undefined: no proxy is trusted. */
   readonly peers: Peers | undefined;
   readonly bodyDeadlines: BodyDeadlines;
-  /** Bounds what clients have not read. */
   readonly outflow: EventStreamOptions;
   readonly turns: ReplyTurns;
 }
@@ -275,7 +274,6 @@ export class Exchange implements ReplySink<BodyAnswer> {
     this.#response.answer(made, this.#cors, this.#isHead);
   }
 
-  /** Takes the answer to the body from wherever it comes. */
   onReply(reply: BodyAnswer): void {
     const isAtOnce = this.#state === 'asked';
     this.#state = 'answered';

@@ -4,7 +4,6 @@ import type { RequestScope } from '../../core/dispatch/scope.ts';
 import { streamWindow } from '../../core/dispatch/streams/contract.ts';
 import { transferTimeoutMs } from './edge/answer.ts';
 
-/** What bounds the bytes that clients have not read. */
 export interface OutflowLimits {
   readonly replyMemory: ReplyMemory;
   /** How long a client may read nothing, beyond the time that the waiting bytes allow. */

@@ -39,10 +39,8 @@ import { Upgrades } from './socket/upgrades.ts';
 /** Asks the code of a framework who calls, instead of `options.authenticate`. */
 export type AskCaller = () => Verdict | Promise<Verdict>;
 
-/** The content type of Prometheus's text format. */
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 const noStore = ['cache-control', 'no-store'];
-/** For paths that are only read. */
 export const getOnly: Answer = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
 const notReady = rejection(503, 'the service is starting or stopping, try again');
 /** What a target is written in (RFC 3986, 2): uWebSockets.js takes other bytes too. */
@@ -77,9 +75,7 @@ export class Routes {
   readonly context: ExchangeContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly head: RequestHead;
-  /** Where JSON-RPC is called. */
   readonly rpc: Route;
-  /** What has no route. */
   readonly nothing: Route;
   readonly upgrades: Upgrades;
   readonly #exact = new Map<string, Route>();
@@ -89,7 +85,6 @@ export class Routes {
   /** For pages whose origin is not in the list; undefined: there is no list. */
   readonly #foreignLines: CorsLines | undefined;
 
-  /** @param takesForeign see Upgrades */
   constructor(service: Service, options: HttpOptions, turns: ReplyTurns, takesForeign = true) {
     const { path, serves, streamPingMs, bodyTimeoutMs } = options;
     const { replyMemory } = service;
@@ -140,7 +135,6 @@ export class Routes {
     return route === this.nothing || (path === '/' && route !== this.rpc) ? undefined : route;
   }
 
-  /** The routes by which procedures are called. */
   get calls(): readonly Route[] {
     const all = [...this.#exact.values(), ...this.#below.map(([, route]) => route)];
     return all.filter(({ POST }) => isCalls(POST));

@@ -136,7 +136,6 @@ async function* linesOf(
   }
 }
 
-/** Changes the log level of a service for a while. */
 class LevelSwitch {
   readonly #log: OwnLog;
   readonly #usual: LogLevel;

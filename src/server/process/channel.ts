@@ -95,7 +95,6 @@ export class Channel<Sent, Received> {
   readonly #port: Port;
   /** undefined: the process could not be started. */
   readonly #post: Port['send'];
-  /** See {@link ChannelOptions}. */
   onMessage: ChannelOptions<Received>['onMessage'];
   readonly #onStrange: ChannelOptions<Received>['onStrange'];
   #key: string | undefined;

@@ -30,13 +30,11 @@ export interface Outcome {
   readonly error?: string;
 }
 
-/** What one process answers. */
 export interface Answer extends Outcome {
   readonly process: number;
   readonly pid: number;
 }
 
-/** The answer to `stack`. */
 export interface Stacks {
   readonly main: string;
   readonly workers: readonly WorkerStack[];
@@ -329,7 +327,6 @@ export function refusalOf(order: Order, processes: number): Answer | undefined {
   return { process, pid: 0, error: `there is no such process: the service has ${processes}` };
 }
 
-/** Carries an order out in this process. */
 export async function carryOut(
   process: Operated,
   order: Order,

@@ -79,7 +79,6 @@ export class ServerProcess {
   readonly ready: Promise<ReadyReport | undefined>;
   readonly ended: Promise<ServerEnd>;
   readonly fields: LogFields;
-  /** Another process has taken its place. */
   hasSuccessor = false;
   /** Whose code holds the main thread, if any has for long. */
   suspects: Suspects = { names: [], isCertain: false };
@@ -93,7 +92,6 @@ export class ServerProcess {
   /** How many processes the system had ended for want of memory when this one started. */
   readonly #memoryKills: number | undefined;
   #state: State = State.starting;
-  /** Ends the limit of the state. */
   #endLimit: () => void = () => {};
   #onReady: (report: ReadyReport | undefined) => void = () => {};
   /** Told each time that a sign of life comes. */
@@ -266,7 +264,6 @@ export class ServerProcess {
     );
   }
 
-  /** The limit of a process that serves. */
   #watch(): void {
     const limitMs = this.#config.watchdogTimeoutMs;
     if (limitMs === 0) return;

@@ -1,4 +1,3 @@
-/** Headers as the client has read them. */
 interface ReceivedHeaders extends Iterable<[name: string, values: string[]]> {
   /** 503 from a server that found no receiver; 0 from a client. */
   readonly code: number;
@@ -99,6 +98,5 @@ export interface NatsFacts {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly remoteAddress: undefined;
   readonly method: 'NATS';
-  /** The subject. */
   readonly path: string;
 }

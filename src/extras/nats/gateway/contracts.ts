@@ -95,7 +95,6 @@ export class Contracts {
 }
 
 interface FetchOwner {
-  /** Whether a document of so many bytes may be fetched now. */
   hasRoom(bytes: number): boolean;
   onProcedures(procedures: Procedures, bytes: number): void;
 }
@@ -217,7 +216,6 @@ function proceduresOf(text: string): Procedures {
   }
 }
 
-/** A contract of a member. */
 export interface KnownContract {
   readonly id: string;
   readonly version: string;

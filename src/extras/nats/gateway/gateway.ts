@@ -283,7 +283,6 @@ export class Gateway implements RemoteService {
     this.#renewal.ask();
   }
 
-  /** Finds out anew who serves what. */
   #renew(): void {
     const live: KnownContract[] = [];
     const silent: KnownContract[] = [];

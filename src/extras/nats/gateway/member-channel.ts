@@ -26,7 +26,6 @@ const unackedMs = 1000;
 /** A member hears of this gateway so often at least, milliseconds: while it has calls or streams, and while it has none. */
 const [busyMs, idleMs] = [1000, 10_000];
 
-/** What all channels of a gateway share. */
 export interface GatewayLink {
   readonly connection: NatsConnection;
   readonly subjects: Subjects;
@@ -111,7 +110,6 @@ export class MemberChannel {
     this.#session = new GatewaySession(start);
   }
 
-  /** Whether calls may be sent. */
   get isOpen(): boolean {
     return this.#session.isOpen && this.#connection.connected;
   }
@@ -126,7 +124,6 @@ export class MemberChannel {
     return this.#sizes.factsBytes;
   }
 
-  /** See {@link GatewaySession.end}. */
   get end(): SessionStart {
     return this.#session.end;
   }

@@ -21,7 +21,7 @@ import type {
 } from '../../../core/dispatch/queue/queued-call.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
+import type { StreamSink } from '../../../core/dispatch/streams/contract.ts';
 import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import type { ErrorCode, LossReason, RpcError } from '../../../core/protocol/errors.ts';
@@ -33,10 +33,8 @@ import { type ChannelOwner, type GatewayLink, MemberChannel } from './member-cha
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
 const graceMs = 500;
 
-/** The executor whose calls go to members. */
 export interface MemberOwner {
   readonly shares: CallerShares;
-  /** The streams that calls have opened. */
   readonly streams: OpenStreams;
   readonly counters: { lost: number };
   readonly ending: CallEnding;
@@ -49,6 +47,18 @@ export interface MemberOwner {
   /** A call was refused before it ran. Returns whether another member is to be asked. */
   mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean;
   onCompleted(): void;
+}
+
+interface RemoteStream {
+  readonly ticket: number;
+  /** The frame of its call. */
+  readonly frame: number;
+  readonly stream: OpenStream;
+  /** What was granted, counted from its beginning. */
+  values: number;
+  characters: number;
+  /** Why it was told to end; undefined: it was not. */
+  drained: RpcError | undefined;
 }
 
 interface SentCall {
@@ -266,16 +276,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.#owner.onCapacity();
   }
 
-  onGranted(stream: RemoteStream): void {
-    this.#granted.add(stream);
-    this.channel.sendAckSoon();
-  }
-
-  /** Nobody reads a stream any more. */
-  onCancelled(stream: RemoteStream): void {
-    if (this.#remove(stream)) this.#tellCancelled(stream.ticket);
-  }
-
   /** @param unstarted gets the calls that have not run and may run on another member */
   #onReply(sent: SentCall, reply: WireReply, unstarted: SentCall[]): void {
     const { ticket, kind, code, body } = reply;
@@ -313,8 +313,30 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
       return;
     }
     const stream = streams.add(call, sink, remotePlace);
-    const remote = new RemoteStream(ticket, frame, stream, this);
-    stream.producer = remote;
+    const remote: RemoteStream = {
+      ticket,
+      frame,
+      stream,
+      values: 0,
+      characters: 0,
+      drained: undefined,
+    };
+    stream.producer = {
+      grant: (values, characters) => {
+        remote.values += values;
+        remote.characters += characters;
+        this.#granted.add(remote);
+        this.channel.sendAckSoon();
+      },
+      cancel: () => {
+        if (this.#remove(remote)) this.#tellCancelled(ticket);
+      },
+      // Its member ends it at its next yield, as a stream of its own.
+      drain: (reason) => {
+        remote.drained = reason;
+        this.channel.sendAckSoon();
+      },
+    };
     this.#streams.set(ticket, remote);
     item.answer(sink.opened(stream), 0, runUs);
   }
@@ -379,7 +401,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.channel.sendAckSoon();
   }
 
-  /** Takes out those of the tickets that are still here. */
   #takeAll(tickets: readonly number[]): SentCall[] {
     return tickets.flatMap((ticket) => this.#take(ticket) ?? []);
   }
@@ -391,7 +412,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     return sent;
   }
 
-  /** Gives back calls that have not run. */
   #giveBack(calls: readonly SentCall[]): void {
     const now = clockMs();
     const items: QueuedCall[] = [];
@@ -458,43 +478,6 @@ class ReplyParts implements WaitingReply {
   take(): readonly Uint8Array[] {
     this.#memory.delete(this);
     return this.#parts;
-  }
-}
-
-/** The gateway's side of a stream whose generator runs on a member. */
-class RemoteStream implements StreamProducer {
-  readonly ticket: number;
-  /** The frame of its call. */
-  readonly frame: number;
-  readonly stream: OpenStream;
-  readonly #member: RemoteMember;
-  /** What was granted, counted from its beginning. */
-  values = 0;
-  characters = 0;
-  /** Why it was told to end; undefined: it was not. */
-  drained: RpcError | undefined;
-
-  constructor(ticket: number, frame: number, stream: OpenStream, member: RemoteMember) {
-    this.ticket = ticket;
-    this.frame = frame;
-    this.stream = stream;
-    this.#member = member;
-  }
-
-  grant(values: number, characters: number): void {
-    this.values += values;
-    this.characters += characters;
-    this.#member.onGranted(this);
-  }
-
-  cancel(): void {
-    this.#member.onCancelled(this);
-  }
-
-  /** Its member ends it at its next yield, as a stream of its own. */
-  drain(reason: RpcError): void {
-    this.drained = reason;
-    this.#member.channel.sendAckSoon();
   }
 }
 

@@ -31,7 +31,6 @@ export interface RemotePoolOptions extends WaitingLimits, Pick<Config, 'maxReply
   readonly memberLimits: MemberLimits;
   readonly choose: ChooseMember;
   readonly replyMemory: ReplyMemory;
-  /** The streams that calls to members have opened. */
   readonly streams: OpenStreams;
 }
 

@@ -77,11 +77,9 @@ export interface MemberOptions extends Pick<Config, 'maxBodyBytes' | 'natsTrustA
   /** After so long a silence gateways send it no new calls, milliseconds. */
   readonly silentMs: number;
   readonly retention: Retention;
-  /** What serves now. */
   readonly contract: () => ServedContract;
 }
 
-/** What a member shares with each of its gateways. */
 export interface MemberParts {
   readonly options: MemberOptions;
   readonly subjects: Subjects;
@@ -122,7 +120,6 @@ export class RemoteGateway {
   readonly #held = new Set<ReceivedCall>();
   #isOutOfReach = false;
 
-  /** @param session see {@link MemberSession} */
   constructor(gateway: string, request: SyncRequest, session: number, member: MemberParts) {
     this.#member = member;
     this.#scope.callerKey = `g${gateway}`;
@@ -230,7 +227,6 @@ export class RemoteGateway {
     }
   }
 
-  /** Something came from it. */
   onHeard(now: number): void {
     this.heardAt = now;
     this.#isOutOfReach = false;
@@ -457,7 +453,6 @@ class ReceivedCall implements ReplySink, StreamHost, StreamSink {
   refusal: number | undefined;
   readonly #gateway: RemoteGateway;
   readonly #body: string | Uint8Array;
-  /** The memory of the body; undefined: none is held. */
   readonly #memory: RequestBody | undefined;
   /** It was cancelled by who sent it: no other member is to run it. */
   #isCancelled = false;

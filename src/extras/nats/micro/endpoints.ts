@@ -37,11 +37,9 @@ export interface EndpointsOptions
   readonly id: string;
   readonly version: string;
   readonly started: string;
-  /** What serves now. */
   readonly served: () => { readonly names: readonly string[]; readonly contract: string };
 }
 
-/** The queue group that members share for endpoints. */
 const queueGroup = 'q';
 
 const verbs = ['PING', 'INFO', 'STATS'] as const;
@@ -99,7 +97,6 @@ export class Endpoints {
     return this.#draining;
   }
 
-  /** A request has come. */
   onRequest(): void {
     this.#inFlight++;
   }

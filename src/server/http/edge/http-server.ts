@@ -39,7 +39,6 @@ const replacedQuietMs = 200;
 /** How a server on uWebSockets.js and one on node:http listen and close. */
 export abstract class ListeningServer {
   abstract readonly transport: 'uws' | 'node';
-  /** Open connections. */
   connections = 0;
   /** Those among them that are WebSockets. */
   abstract readonly sockets: number;

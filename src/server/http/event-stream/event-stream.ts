@@ -77,7 +77,6 @@ export interface EventOutlet {
   cut(): void;
 }
 
-/** What the event streams of one server share. */
 export interface EventStreamOptions extends OutflowLimits {
   /** A stream that was silent for so long writes a comment; 0: it does not. */
   readonly streamPingMs: number;
@@ -107,7 +106,6 @@ export class EventStream implements StreamHost, StreamSink {
   /** Headers of the reply; undefined: they were written. */
   #head: readonly string[] | undefined;
   #onEnd: (() => void) | undefined;
-  /** Values that were not written yet. */
   #values: string[] = [];
   #ended: Outcome | undefined;
   #isEndWritten = false;
@@ -115,7 +113,6 @@ export class EventStream implements StreamHost, StreamSink {
   #isOver = false;
   #ping: NodeJS.Timeout | undefined;
 
-  /** @param scope of its request */
   constructor(options: EventStreamOptions, scope: RequestScope) {
     this.#streamPingMs = options.streamPingMs;
     this.#outflow = new Outflow(options, { scope, cut: () => this.#outlet?.cut() });
@@ -188,7 +185,6 @@ export class EventStream implements StreamHost, StreamSink {
     this.#outflow.set(0);
   }
 
-  /** Whether the system has not taken what was written. */
   get #isBlocked(): boolean {
     return this.#outflow.bytes > 0;
   }

@@ -82,7 +82,6 @@ function queryOf(url: string | undefined): string {
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');
 }
 
-/** A request to a server of our own. */
 export function ownLine(req: IncomingMessage, routes: Routes, isLocal: boolean): RequestLine {
   const path = pathOf(req.url);
   return {

@@ -42,7 +42,6 @@ class SocketMessage implements ReplySink, StreamHost {
   isAnswered = false;
   readonly #body: RequestBody;
   readonly #owner: SocketConnection;
-  /** Those that its calls may open. */
   #subscriptions: Subscription[] | undefined;
 
   constructor(
@@ -184,7 +183,6 @@ export class SocketConnection {
   #open: Set<SocketMessage> | undefined;
   /** The open streams by their ids. Made with the first of them. */
   #subscriptions: Map<string, Subscription> | undefined;
-  /** Streams may wait until the client has read. */
   #isPaused = false;
   /** A message is being handled, and its server gathers what is sent meanwhile. */
   #isCorked = false;

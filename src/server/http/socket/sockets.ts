@@ -42,7 +42,6 @@ export type SocketFacts = ScopeFacts &
     readonly authText: string | undefined;
   };
 
-/** What all connections of one server share. */
 export interface SocketContext
   extends Pick<ExchangeContext, 'service' | 'options' | 'inFlight' | 'outflow'> {
   readonly sockets: Sockets;
@@ -84,7 +83,6 @@ export class Sockets {
   #lookedAt = 0;
   #isDraining = false;
   readonly #vacancy = new Vacancy();
-  /** Those that have something to send. */
   #sending: OpenSocket[] = [];
 
   constructor(service: Service, options: HttpOptions) {

@@ -42,7 +42,6 @@ export async function loadUws(): Promise<UwsLoad> {
   }
 }
 
-/** Which package a binary belongs to. */
 interface Binary {
   readonly name?: unknown;
   readonly version?: unknown;

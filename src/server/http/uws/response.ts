@@ -327,7 +327,6 @@ class UwsEventOutlet implements EventOutlet {
   readonly #res: HttpResponse;
   readonly #stream: EventStream;
   #hasEnded = false;
-  /** The last write was not taken whole. */
   #isBlocked = false;
 
   constructor(response: UwsResponse, stream: EventStream) {

@@ -90,12 +90,15 @@ const stalledTimes = 3;
 /** Looks at calls in flight at regular intervals. Stops its timer while there are none. */
 export class Sweep {
   readonly #everyMs: number;
-  readonly #look: (now: number) => boolean;
+  readonly #look: (now: number, stalledMs: number) => boolean;
   #timer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
 
-  /** @param look returns whether there is anything left to look at */
-  constructor(everyMs: number, look: (now: number) => boolean) {
+  /**
+   * @param look returns whether there is anything left to look at. `stalledMs`: for how long before this thread was held up; what
+   *   came meanwhile has been read
+   */
+  constructor(everyMs: number, look: (now: number, stalledMs: number) => boolean) {
     this.#everyMs = everyMs;
     this.#look = look;
   }
@@ -114,14 +117,14 @@ export class Sweep {
   /** After a stall of this thread, results that came meanwhile are read first: their calls may have ended in time. */
   #onTime(): void {
     const now = clockMs();
-    const isLate = now - this.#lookedAt > this.#everyMs * stalledTimes;
+    const stalledMs = Math.max(0, now - this.#lookedAt - this.#everyMs * stalledTimes);
     this.#lookedAt = now;
-    if (isLate) setImmediate(() => this.#lookNow());
-    else this.#lookNow();
+    if (stalledMs > 0) setImmediate(() => this.#lookNow(stalledMs));
+    else this.#lookNow(0);
   }
 
-  #lookNow(): void {
-    if (!this.#look(clockMs())) this.stop();
+  #lookNow(stalledMs: number): void {
+    if (!this.#look(clockMs(), stalledMs)) this.stop();
   }
 }
 

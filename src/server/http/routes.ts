@@ -21,7 +21,7 @@ import {
 } from './edge/answer.ts';
 import type { AuthRequest, HttpOptions } from './edge/http-options.ts';
 import { createPeers } from './edge/peer.ts';
-import type { ReplyTurns } from './edge/reply-turns.ts';
+import { ReplyTurns } from './edge/reply-turns.ts';
 import { Checks, isForeign } from './edge/request-checks.ts';
 import { RequestHead } from './edge/request-head.ts';
 import type { Action, Calls, Reads, RequestLine, Route, Serves } from './edge/route.ts';
@@ -85,7 +85,16 @@ export class Routes {
   /** For pages whose origin is not in the list; undefined: there is no list. */
   readonly #foreignLines: CorsLines | undefined;
 
-  constructor(service: Service, options: HttpOptions, turns: ReplyTurns, takesForeign = true) {
+  /**
+   * @param takesForeign see Upgrades
+   * @param connections see ReplyTurns
+   */
+  constructor(
+    service: Service,
+    options: HttpOptions,
+    takesForeign = true,
+    connections?: () => number,
+  ) {
     const { path, serves, streamPingMs, bodyTimeoutMs } = options;
     const { replyMemory } = service;
     this.context = {
@@ -96,7 +105,7 @@ export class Routes {
       peers: createPeers(options),
       bodyDeadlines: new BodyDeadlines(),
       outflow: { streamPingMs, bodyTimeoutMs, replyMemory },
-      turns,
+      turns: new ReplyTurns(connections),
     };
     this.head = new RequestHead(options);
     this.upgrades = new Upgrades(this.context, takesForeign);

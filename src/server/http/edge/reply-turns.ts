@@ -25,6 +25,13 @@ const countEvery = 64;
 /** Characters of replies that wait at most. Further replies of the turn are sent at once. */
 const maxCharacters = 256 * 1024;
 
+/**
+ * Replies that wait at a time on a server that keeps the order of pipelined requests: more would save nothing more, and wait longer.
+ * The last of them sends all, in the handler of its own request. On uWebSockets.js a reply can't be corked in the handler of another
+ * request, so there is no such limit.
+ */
+const mostOrdered = 16;
+
 /** How long replies are sent at once after a connection was lost because its reply waited. */
 const restMs = 60_000;
 
@@ -49,12 +56,11 @@ export class ReplyTurns {
   #restsUntil = 0;
 
   /**
-   * @param most replies that wait at a time. The last of them sends all, in the handler of its own request.
-   * @param connections how many are open: a turn with more replies than that has pipelined requests, of which no reply may
-   *   wait. Undefined: they may
+   * @param connections how many are open on uWebSockets.js: a turn with more replies than that has pipelined requests, of which no
+   *   reply may wait. Undefined: the server keeps the order of pipelined requests
    */
-  constructor(most: number, connections?: () => number) {
-    this.#most = most;
+  constructor(connections?: () => number) {
+    this.#most = connections === undefined ? mostOrdered : Number.POSITIVE_INFINITY;
     this.#connections = connections;
   }
 

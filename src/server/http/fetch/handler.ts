@@ -2,7 +2,6 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, failure, type ReplyLines } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { ReplyTurns } from '../edge/reply-turns.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { RequestLine } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
@@ -33,7 +32,7 @@ export function createFetchHandler(
   auth?: Authenticator<Request>,
 ): FetchHandler {
   const authenticate = auth === undefined ? options.authenticate : undefined;
-  const routes = new Routes(service, { ...options, socket: '', authenticate }, new ReplyTurns(16));
+  const routes = new Routes(service, { ...options, socket: '', authenticate });
   return (request) =>
     new Promise((resolve) => {
       const url = new URL(request.url);

@@ -7,7 +7,6 @@ import type { Service } from '../../../core/dispatch/service.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
 import type { Answer, ReplyLines } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { ReplyTurns } from '../edge/reply-turns.ts';
 import { addressText, type RequestHead } from '../edge/request-head.ts';
 import type { RequestLine } from '../edge/route.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
@@ -52,7 +51,7 @@ export function createNodeHandler(
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
   const own = mountedOptions(options, auth !== undefined);
-  const routes = createRoutes(service, own);
+  const routes = new Routes(service, own);
   return createHandler(
     routes,
     (mount) => {
@@ -62,15 +61,6 @@ export function createNodeHandler(
     },
     auth,
   );
-}
-
-/** node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer. */
-export function createRoutes(
-  service: Service,
-  options: HttpOptions,
-  takesForeign?: boolean,
-): Routes {
-  return new Routes(service, options, new ReplyTurns(16), takesForeign);
 }
 
 /**

@@ -73,7 +73,7 @@ export function pathOf(url: unknown): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-export function schemeOf(socket: Socket): Scheme {
+function schemeOf(socket: Socket): Scheme {
   return 'encrypted' in socket ? 'https' : 'http';
 }
 

@@ -18,7 +18,8 @@ import { maxHeaderBytes } from '../edge/request-checks.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { Scheme } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { createHandler, createRoutes, IdleConnections } from './handler.ts';
+import { Routes } from '../routes.ts';
+import { createHandler, IdleConnections } from './handler.ts';
 import { ownLine } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 
@@ -67,7 +68,7 @@ class NodeServer extends ListeningServer {
   ) {
     super(scheme, options);
     this.#options = options;
-    const routes = createRoutes(service, options);
+    const routes = new Routes(service, options);
     const idle = new IdleConnections();
     const handler = createHandler(
       routes,

@@ -6,18 +6,17 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { rejection } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import type { RequestLine } from '../edge/route.ts';
-import type { Routes } from '../routes.ts';
+import { Routes } from '../routes.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf } from '../socket/upgrades.ts';
-import { createRoutes, NodeConnection, NodeResponse } from './handler.ts';
+import { NodeConnection, NodeResponse } from './handler.ts';
 import {
   type MountedRequest,
   mountedOptions,
+  ownLine,
   pathOf,
   readHead,
-  schemeOf,
   toMount,
 } from './mount.ts';
 
@@ -41,7 +40,7 @@ export function createUpgrades(
   auth?: Authenticator<MountedRequest>,
 ): NodeUpgrades {
   const own = mountedOptions(options, auth !== undefined);
-  return new NodeUpgrades(createRoutes(service, own, auth === undefined), auth);
+  return new NodeUpgrades(new Routes(service, own, auth === undefined), auth);
 }
 
 /** Takes the upgrades of one server to WebSockets at `options.path`. */
@@ -112,19 +111,12 @@ export class NodeUpgrades {
     this.#onTaken(socket);
     const { context } = this.#routes.upgrades;
     const { path, maxBodyBytes } = context.options;
+    const routes = this.#routes;
     const res = lastResponse(req);
     const connection = new NodeConnection(socket, undefined);
-    const response = new NodeResponse(this.#routes.context, connection, toMount(req, res));
-    const line: RequestLine = {
-      route: isHere ? this.#routes.rpc : this.#routes.nothing,
-      method: 'GET',
-      path,
-      routed: path,
-      query: '',
-      scheme: schemeOf(socket),
-      isLocal: false,
-    };
-    const exchange = this.#routes.begin(response, line);
+    const response = new NodeResponse(routes.context, connection, toMount(req, res));
+    const line = { ...ownLine(req, routes, false), route: isHere ? routes.rpc : routes.nothing };
+    const exchange = routes.begin(response, line);
     if (!isHere) {
       exchange.answer(rejection(404, `WebSockets are taken at ${path}`));
       return;
@@ -141,7 +133,7 @@ export class NodeUpgrades {
         new NodeSocket(context, ws, socket, facts);
       });
     };
-    this.#routes.serve(exchange, line, askCaller, (facts) => {
+    routes.serve(exchange, line, askCaller, (facts) => {
       open(facts).catch((error: unknown) => exchange.fail(error));
     });
   }

@@ -1,5 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { Vacancy } from '../../../core/base/timer.ts';
+import { Sweep } from '../../../core/dispatch/deadline.ts';
 import type { ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { transferTimeoutMs } from '../edge/answer.ts';
@@ -66,21 +67,16 @@ interface OpenSocket {
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
 const maxLookMs = 1000;
 
-/** Beyond so many intervals between two looks this thread was held up. */
-const stalledTimes = 3;
-
-/** The open WebSockets of one server. One timer serves all of them, and stops where there is none. */
+/** The open WebSockets of one server. */
 export class Sockets {
   readonly #all = new Set<OpenSocket>();
   readonly #service: Service;
   readonly #maxBodyBytes: number;
-  readonly #lookMs: number;
+  readonly #sweep: Sweep;
   /** How long a message may be on its way, silence of its client included. */
   readonly #windowMs: number;
   /** The resident memory of the process in that time. */
   readonly #memory: { readonly at: number; readonly bytes: number }[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #lookedAt = 0;
   #isDraining = false;
   readonly #vacancy = new Vacancy();
   #sending: OpenSocket[] = [];
@@ -90,7 +86,8 @@ export class Sockets {
     this.#service = service;
     this.#maxBodyBytes = maxBodyBytes;
     const clocks = [bodyTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
-    this.#lookMs = Math.min(maxLookMs, ...clocks.map((ms) => ms / 4));
+    const lookMs = Math.min(maxLookMs, ...clocks.map((ms) => ms / 4));
+    this.#sweep = new Sweep(lookMs, (now, stalledMs) => this.#look(now, stalledMs));
     this.#windowMs = socketIdleMs + transferTimeoutMs(maxBodyBytes, bodyTimeoutMs);
   }
 
@@ -100,20 +97,13 @@ export class Sockets {
 
   add(connection: OpenSocket): void {
     this.#all.add(connection);
-    if (this.#timer === undefined) {
-      this.#lookedAt = clockMs();
-      // `unref`: this timer alone must not keep the process alive.
-      this.#timer = setInterval(() => this.#look(), this.#lookMs).unref();
-    }
+    this.#sweep.wake();
     if (this.#isDraining) connection.drain();
   }
 
   delete(connection: OpenSocket): void {
     this.#all.delete(connection);
-    if (this.#all.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-    this.#vacancy.tell();
+    if (this.#all.size === 0) this.#vacancy.tell();
   }
 
   /**
@@ -144,19 +134,19 @@ export class Sockets {
     for (const connection of this.#all) connection.cut();
   }
 
-  #look(): void {
-    const now = clockMs();
-    const stalledMs = Math.max(0, now - this.#lookedAt - this.#lookMs * stalledTimes);
-    this.#lookedAt = now;
+  /** @returns whether there is a connection */
+  #look(now: number, stalledMs: number): boolean {
     const partial: { readonly connection: OpenSocket; readonly since: number }[] = [];
     for (const connection of this.#all) {
       const since = connection.look(now, stalledMs, this.#windowMs);
       if (since !== undefined) partial.push({ connection, since });
     }
     const excess = partial.length - this.#roomForPartial(now);
-    if (excess <= 0) return;
-    partial.sort((one, other) => one.since - other.since);
-    for (const { connection } of partial.slice(0, excess)) connection.cut();
+    if (excess > 0) {
+      partial.sort((one, other) => one.since - other.since);
+      for (const { connection } of partial.slice(0, excess)) connection.cut();
+    }
+    return this.#all.size > 0;
   }
 
   /**

@@ -18,7 +18,6 @@ import {
   SocketFile,
   socketError,
 } from '../edge/http-server.ts';
-import { ReplyTurns } from '../edge/reply-turns.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { RequestLine, Route } from '../edge/route.ts';
 import type { TlsFiles } from '../edge/tls.ts';
@@ -61,9 +60,7 @@ export class UwsServer extends ListeningServer {
     const { serves, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
-    // Without a limit of replies: a reply cannot be corked in the handler of another request.
-    const turns = new ReplyTurns(Number.POSITIVE_INFINITY, () => this.connections);
-    this.#routes = new Routes(service, options, turns);
+    this.#routes = new Routes(service, options, true, () => this.connections);
     this.#replies = new UwsReplies(this.#routes.context);
     this.#shares = new CountedConnections(maxConnections, this);
     const app =

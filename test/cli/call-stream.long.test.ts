@@ -95,13 +95,16 @@ describe('tandem call --sse', () => {
     assert.deepEqual([cut.code, cut.stdout], [1, '5\n']);
     assert.match(
       cut.stderr,
-      /^tandem: POST http:\S+: the connection ended without the last event\n$/,
+      /^tandem: http:\S+ \(200 text\/event-stream\): the connection ended without the last event\n$/,
     );
     const page = await run(await answering(t, ['<h1>no\u001b[2J</h1>'], 'text/html'));
     assert.equal(page.code, 1);
-    assert.match(page.stderr, /^tandem: POST http:\S+: 200 text\/html: no JSON: <h1>no[^\n]*\n$/);
-    const odd = await run(await answering(t, ['data: {"id":1}\n\n']));
-    assert.match(odd.stderr, /the last event: no reply/);
+    assert.match(
+      page.stderr,
+      /^tandem: http:\S+ \(200 text\/html\): the response is not JSON: "<h1>no[^\n]*\n$/,
+    );
+    const odd = await run(await answering(t, ['data: {"id":0}\n\n']));
+    assert.match(odd.stderr, /a reply has an unknown id: 0/);
     const silent = await commands.run(['call', url, 'count', '--sse', '--notify']);
     assert.match(silent.stderr, /leave out --notify/);
   });

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { type Bytes, eventsOf } from '../../client/event-lines.ts';
-import { type Call, toRequest } from '../../client/exchange.ts';
+import type { Call } from '../../client/exchange.ts';
 import { RpcError } from '../../client/outcome.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { didYouMean } from '../../core/base/suggest.ts';
 import { printFailure } from '../exit.ts';
 import { table } from '../output.ts';
-import { exchangeOnce, type RemoteOptions, readText } from './remote.ts';
+import { exchangeOnce, type RemoteOptions } from './remote.ts';
 
 export interface CallOptions extends RemoteOptions {
   readonly notify: boolean;
@@ -39,21 +39,16 @@ export async function call(
   const asked = { method, params, notify };
   if (sse && notify) throw new StartupError('--sse needs a reply: leave out --notify');
   if (sse) {
-    await printStream((onValue, signal) => callStream(url, asked, options, onValue, signal));
+    await printStream(url, asked, options);
     return;
   }
   const { outcome, body } = await exchangeOnce(url, asked, options);
-  if (!outcome.ok) {
-    printError(outcome.error);
-  } else if (!notify) {
-    process.stdout.write(`${resultText(body)}\n`);
-  }
+  if (!outcome.ok) printError(outcome.error);
+  else if (!notify) process.stdout.write(`${resultText(body)}\n`);
 }
 
-/** @param read calls, gives each value to its first argument, and tells how the call ended */
-async function printStream(
-  read: (onValue: OnValue, signal: AbortSignal) => Promise<StreamEnd>,
-): Promise<void> {
+/** Reads a stream by server-sent events. If the server answers with one reply, that is the end. */
+async function printStream(url: string, asked: Call, options: RemoteOptions): Promise<void> {
   const { stdout } = process;
   const gone = new AbortController();
   const { signal } = gone;
@@ -62,11 +57,24 @@ async function printStream(
     // If the values are read slowly, the stream must stand still, not this process grow.
     if (!stdout.write(`${text}\n`)) await once(stdout, 'drain', { signal });
   };
-  const end = await read(print, signal);
-  if (signal.aborted) return; // `| head` has what it wants
-  if (!end.ok) printError(end.error);
-  // Most streams return nothing.
-  else if (end.result !== 'null') await print(end.result);
+  const readEvents = async (stream: Bytes): Promise<string> => {
+    for await (const event of boundedEventsOf(stream)) {
+      const { params } = JSON.parse(event) as { readonly params?: unknown };
+      if (params === undefined) return event;
+      await print(memberText(memberText(event, 'params'), 'result'));
+    }
+    throw new Error('the connection ended without the last event');
+  };
+  try {
+    const { outcome, body } = await exchangeOnce(url, asked, options, readEvents, signal);
+    const result = outcome.ok ? memberText(body, 'result') : 'null';
+    if (!outcome.ok) printError(outcome.error);
+    // Most streams return nothing.
+    else if (result !== 'null') await print(result);
+  } catch (error) {
+    // `| head` has what it wants.
+    if (!signal.aborted) throw error;
+  }
 }
 
 function printError(error: Error): void {
@@ -206,55 +214,6 @@ function jsonLines(data: unknown): string[] {
   return text.split('\n').map(escapeControls);
 }
 
-/** How a call ended whose values were given before. */
-export type StreamEnd =
-  | { readonly ok: true /** JSON text. */; readonly result: string }
-  | { readonly ok: false; readonly error: Error };
-
-/** Called with the JSON text of each value, as the server wrote it. The next one is read when it resolves. */
-type OnValue = (text: string) => Promise<void>;
-
-/**
- * Calls a procedure that streams, over server-sent events. If the server answers with one reply, that is the end.
- *
- * @param signal ends the stream
- */
-async function callStream(
-  url: string,
-  call: Call,
-  { headers, timeoutMs }: RemoteOptions,
-  onValue: OnValue,
-  signal: AbortSignal,
-): Promise<StreamEnd> {
-  const head = new Headers(headers);
-  head.set('content-type', 'application/json');
-  head.set('accept', 'text/event-stream, application/json');
-  if (timeoutMs !== undefined) head.set('rpc-timeout-ms', String(timeoutMs));
-  const leave = new AbortController();
-  signal.addEventListener('abort', () => leave.abort(), { once: true });
-  try {
-    const { body } = toRequest([call]);
-    const own = { headers: head, body, redirect: 'manual', signal: leave.signal } as const;
-    const response = await fetch(url, { method: 'POST', ...own });
-    const type = response.headers.get('content-type') ?? '';
-    if (!/^text\/event-stream(?:;|$)/i.test(type)) {
-      return endOf(call, await readText(response), `${response.status} ${type}`);
-    }
-    for await (const text of response.body === null ? [] : boundedEventsOf(response.body)) {
-      const { params } = JSON.parse(text) as { readonly params?: unknown };
-      if (params === undefined) return endOf(call, text, 'the last event');
-      await onValue(memberText(memberText(text, 'params'), 'result'));
-    }
-    throw new Error('the connection ended without the last event');
-  } catch (cause) {
-    const { message, cause: inner } = cause as Error;
-    const why = inner instanceof Error ? `${message}: ${inner.message}` : message;
-    return { ok: false, error: new StartupError(`POST ${url}: ${why}`, { cause }) };
-  } finally {
-    leave.abort();
-  }
-}
-
 /** Bytes of one event. */
 const longest = 64 * 1024 * 1024;
 
@@ -280,29 +239,4 @@ export async function* boundedEventsOf(
     bytes = 0;
     yield event;
   }
-}
-
-interface ReplyMembers {
-  readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-}
-
-/**
- * What a reply says of the end of a call.
- *
- * @throws Error if the text is neither; it begins with `where`
- */
-function endOf({ method }: Call, text: string, where: string): StreamEnd {
-  let reply: ReplyMembers | null;
-  try {
-    reply = JSON.parse(text) as ReplyMembers | null;
-  } catch {
-    throw new Error(`${where}: no JSON: ${text.slice(0, 200)}`);
-  }
-  const { result, error } = reply ?? {};
-  if (result !== undefined) return { ok: true, result: memberText(text, 'result') };
-  if (typeof error?.code !== 'number' || typeof error.message !== 'string') {
-    throw new Error(`${where}: no reply: ${text.slice(0, 200)}`);
-  }
-  return { ok: false, error: new RpcError(error.code, error.message, error.data, method) };
 }

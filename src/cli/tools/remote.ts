@@ -1,8 +1,10 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
+import type { Bytes } from '../../client/event-lines.ts';
 import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
-import type { Outcome } from '../../client/outcome.ts';
+import { type Outcome, RpcTransportError } from '../../client/outcome.ts';
 import { run } from '../../client/run.ts';
 import { escapeControls } from '../../core/base/escape.ts';
+import { messageOf } from '../../core/base/message-of.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { isObject } from '../../core/base/value-kinds.ts';
 import type { RegistrySchema } from '../../core/procedures/document/introspect.ts';
@@ -24,14 +26,14 @@ type Init = Parameters<Fetch>[1];
 async function limitedFetch(
   url: string,
   init: Pick<Init, 'headers' | 'signal'> & { readonly method: string; readonly body?: string },
-): Promise<Pick<Response, 'status' | 'headers' | 'text'>> {
+): Promise<Pick<Response, 'status' | 'headers' | 'body' | 'text'>> {
   const response = await fetch(url, { ...init, redirect: 'manual' });
-  const { status, headers } = response;
-  return { status, headers, text: () => readText(response) };
+  const { status, headers, body } = response;
+  return { status, headers, body, text: () => readText(response) };
 }
 
 /** @throws Error for a body that is too long */
-export async function readText(response: Response): Promise<string> {
+async function readText(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {
@@ -43,33 +45,49 @@ export async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Makes one call, with its params as JSON text. A call that the server says never ran is sent again.
+ * Makes one call, with its params as JSON text. A call that the server says never ran is sent again, unless its stream is read.
  *
+ * @param readEvents reads the stream, if the server answers by one, and returns its last event; undefined: none is taken
+ * @param gone aborts when nobody waits any more
+ * @throws the reason of `gone`
  * @returns how it ended, and the last body that was received: if the call has a result, the body that holds it
  */
 export async function exchangeOnce(
   url: string,
   call: Call,
   { headers, timeoutMs }: RemoteOptions,
+  readEvents?: (stream: Bytes) => Promise<string>,
+  gone?: AbortSignal,
 ): Promise<{ readonly outcome: Outcome; readonly body: string }> {
   let body = '';
+  // Of a stream that broke off, or that has ended, nothing more is read.
+  const leave = new AbortController();
   const fetch: Fetch = async (target, init) => {
-    const response = await limitedFetch(target, init);
+    const signal = AbortSignal.any([init.signal, leave.signal]);
+    const response = await limitedFetch(target, { ...init, signal });
     const text = async () => {
       body = await response.text();
       return body;
     };
     return { ...response, text };
   };
-  const exchange = createExchange((request, signal, expires) =>
-    post({ url, headers, fetch }, request, signal, expires),
-  );
-  const [outcome] = await run(exchange, [call], {
-    signal: undefined,
-    timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
-    retries: 2,
-    idempotent: false,
+  const accept = readEvents && 'text/event-stream, ';
+  const exchange = createExchange(async (request, signal, expires) => {
+    const answer = await post({ url, headers, fetch }, request, signal, expires, accept);
+    if (answer.stream === undefined || readEvents === undefined) return answer;
+    try {
+      body = await readEvents(answer.stream as Bytes);
+    } catch (cause) {
+      throw new RpcTransportError(messageOf(cause), { ...answer.facts, cause });
+    }
+    return { ...answer, reply: body };
   });
+  const [outcome] = await run(exchange, [call], {
+    signal: gone,
+    timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
+    retries: readEvents === undefined ? 2 : 0,
+    idempotent: false,
+  }).finally(() => leave.abort());
   if (outcome === undefined) throw new Error('an exchange gives an outcome for each call');
   return { outcome, body };
 }

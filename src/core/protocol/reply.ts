@@ -60,6 +60,29 @@ export function resultReply(id: string, text: string): string {
   return `{"jsonrpc":"2.0","id":${id},"result":${text}}`;
 }
 
+/** What a reply to one call holds: JSON of its result, bytes if the reply is, or of its error. */
+export type ReplyContent = { readonly result: string | Buffer } | { readonly error: string };
+
+const errorMember = ',"error":';
+
+/**
+ * Takes a reply to one call apart. It was made here, so that nothing is parsed.
+ *
+ * @param id of the call, JSON text
+ */
+export function contentOf(id: string, reply: string | Uint8Array): ReplyContent {
+  const head = `{"jsonrpc":"2.0","id":${id},"result":`;
+  if (typeof reply === 'string') {
+    if (reply.startsWith(head)) return { result: reply.slice(head.length, -1) };
+    // Without its id: that of a service that has ended before it read the call is null.
+    return { error: reply.slice(reply.indexOf(errorMember) + errorMember.length, -1) };
+  }
+  const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
+  const length = Buffer.byteLength(head);
+  const isResult = bytes.toString('utf8', 0, length) === head;
+  return isResult ? { result: bytes.subarray(length, -1) } : contentOf(id, bytes.toString());
+}
+
 /** The whole reply of a standard error. */
 export function errorReply(id: string, code: ErrorCode, data?: unknown): string {
   return replyText(id, errorOutcome(code, data));

@@ -1,6 +1,12 @@
 import { isObject } from '../../core/base/value-kinds.ts';
 import { ErrorCode, standardErrorText } from '../../core/protocol/errors.ts';
-import { type Outcome, resultReply, textExceeds } from '../../core/protocol/reply.ts';
+import {
+  contentOf,
+  type Outcome,
+  resultOutcome,
+  resultReply,
+  textExceeds,
+} from '../../core/protocol/reply.ts';
 import type { Era, Tool } from './tool.ts';
 
 export interface ResultStyle {
@@ -47,19 +53,26 @@ export class ToolReply {
     return resultReply(id, errorResult(style, tooLarge(style)));
   }
 
-  /**
-   * As `textOf`, for a reply of the service that came as bytes since it is long. The result stands in the reply twice, as
-   * a text and as a value; it is never made a string, and quoted in slices between which calls run.
-   */
-  async longReplyOf(reply: Uint8Array): Promise<string | Uint8Array> {
-    const { id, style, tool } = this;
-    const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
-    const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`);
-    // Errors are hardly ever so long that they would be worth slices.
-    if (!bytes.subarray(0, head.length).equals(head)) {
-      return this.textOf(outcomeOf(id, bytes.toString()));
+  /** @param reply of the service, made for the same id */
+  writeReply(reply: string | Uint8Array): string | Promise<string | Uint8Array> {
+    const content = contentOf(this.id, reply);
+    if ('error' in content) {
+      return this.textOf({ ok: false, code: ErrorCode.InternalError, text: content.error });
     }
-    const text = bytes.subarray(head.length, -1);
+    const { result } = content;
+    return typeof result === 'string'
+      ? this.textOf(resultOutcome(result))
+      : this.#longReply(result);
+  }
+
+  /**
+   * As `textOf`, for a result that came as bytes since it is long. It stands in the reply twice, as a text and as a value; it is
+   * never made a string, and quoted in slices between which calls run.
+   *
+   * @param text JSON
+   */
+  async #longReply(text: Buffer): Promise<string | Uint8Array> {
+    const { id, style, tool } = this;
     const isString = text[0] === QUOTE;
     const asItIs =
       tool.procedure.tool === 'content' &&
@@ -145,29 +158,6 @@ function isIssueList(data: unknown): data is readonly { path: string; message: s
       (one) => isObject(one) && typeof one.path === 'string' && typeof one.message === 'string',
     )
   );
-}
-
-/**
- * What a reply of the service says: its result or its error. It was made for the same id, so that nothing is parsed.
- *
- * @param id JSON text
- */
-export function outcomeOf(id: string, reply: string): Outcome {
-  const head = `{"jsonrpc":"2.0","id":${id},`;
-  if (reply.startsWith(head)) {
-    const result = head.length + '"result":'.length;
-    if (reply.startsWith('"result":', head.length)) {
-      return { ok: true, code: 0, text: reply.slice(result, -1) };
-    }
-    return failed(reply.slice(head.length + '"error":'.length, -1));
-  }
-  // The service answers with the id null if it ended before it read the call.
-  const { error } = JSON.parse(reply) as { readonly error?: unknown };
-  return failed(JSON.stringify(error ?? { code: ErrorCode.InternalError, message: 'no answer' }));
-}
-
-function failed(text: string): Outcome {
-  return { ok: false, code: ErrorCode.InternalError, text };
 }
 
 /** Bytes of a text that are quoted in one turn of the event loop, in which nobody else is served. */

@@ -27,7 +27,7 @@ import {
 } from './message.ts';
 import { errorText, type McpAnswer, McpCode } from './protocol.ts';
 import type { Tool } from './tool.ts';
-import { headOf, outcomeOf, type ResultStyle, ToolReply } from './tool-result.ts';
+import { headOf, type ResultStyle, ToolReply } from './tool-result.ts';
 
 /** The catalogue of one state of the service, or the promise of it while its tools are made. */
 interface Known {
@@ -141,8 +141,7 @@ class ToolCall extends ToolReply implements ReplySink {
   }
 
   #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {
-    if (typeof reply === 'string') return this.textOf(outcomeOf(this.id, reply));
-    if (reply !== undefined) return this.longReplyOf(reply);
+    if (reply !== undefined) return this.writeReply(reply);
     // The stream has opened: its end is the answer, or the transport writes all of it.
     return this.#stream?.hasOpened === true ? this.#stream.ended : undefined;
   }

@@ -9,7 +9,7 @@ import type { Log } from '../../core/observe/log.ts';
 import { bytesParamOf } from '../../core/procedures/raw-bytes.ts';
 import { keepBody, maxNameLength } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import type { Reply, ReplySink } from '../../core/protocol/reply.ts';
+import { contentOf, type Reply, type ReplySink } from '../../core/protocol/reply.ts';
 import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import {
   type Answer,
@@ -28,7 +28,7 @@ import { documentAnswer, getOnly } from '../../server/http/routes.ts';
 import { acceptPost, type BodyKind, bodyKindOf, formTypes, mediaTypeOf } from './accept.ts';
 import { isBodyFault, type Json, toBytes, withBody, withMembers } from './body.ts';
 import { openApiBytes } from './document.ts';
-import { type Operation, Operations } from './operation.ts';
+import { callId, type Operation, Operations } from './operation.ts';
 import { Problems } from './problem.ts';
 import { readQuery } from './query.ts';
 import {
@@ -202,10 +202,6 @@ const ownHeaders = [
   'traceparent',
   'rpc-timeout-ms',
 ];
-
-/** How the service's reply to a call begins: its id is always 1, since nobody sees it. */
-const resultHead = '{"jsonrpc":"2.0","id":1,"result":';
-const errorName = '"error":';
 
 /** A request below `httpPath`, as its server has read it. */
 interface ApiRequest {
@@ -449,18 +445,13 @@ class ApiCall implements BodyHandler, ReplySink {
     }
     const { problems, vary } = this.#api;
     const lines = rateLimitLines(this.#scope?.rateNotice);
-    const isText = typeof reply === 'string';
-    if (!isText && this.#scope?.rawBytes?.asResult === true && this.#scope.ending?.code === 0) {
+    const isBytes = this.#scope?.rawBytes?.asResult === true && this.#scope.ending?.code === 0;
+    if (typeof reply !== 'string' && isBytes) {
       return resultAnswer({ bytes: reply }, operation, { request, vary, lines });
     }
-    if (!(isText ? reply : textOf(reply, resultHead.length)).startsWith(resultHead)) {
-      const text = isText ? reply : textOf(reply, reply.byteLength);
-      const error = text.slice(text.indexOf(errorName) + errorName.length, -1);
-      return problems.ofCall(error, operation, lines);
-    }
-    const { length } = resultHead;
-    const result = isText ? reply.slice(length, -1) : reply.subarray(length, -1);
-    return resultAnswer({ json: result }, operation, { request, vary, lines });
+    const content = contentOf(callId, reply);
+    if ('error' in content) return problems.ofCall(content.error, operation, lines);
+    return resultAnswer({ json: content.result }, operation, { request, vary, lines });
   }
 }
 
@@ -475,8 +466,4 @@ function decoded(name: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function textOf(bytes: Uint8Array, length: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString();
 }

@@ -6,6 +6,9 @@ import { anything, resolved, type SchemaNode, takesMore } from '../../core/schem
 import { isBytes } from './dialect.ts';
 import { ParamKinds, type QueryRules } from './query.ts';
 
+/** The id of each call, JSON text: nobody sees it. */
+export const callId = '1';
+
 /** What the HTTP facade knows of one procedure. Its URL is the option `httpPath`, a slash and the procedure's name. */
 export interface Operation extends QueryRules {
   readonly procedure: Procedure;
@@ -143,7 +146,7 @@ function createOperation(procedure: Procedure, hasAuth: boolean): Operation {
   const result = resultForm(returns ?? anything);
   return {
     procedure,
-    head: `{"jsonrpc":"2.0","id":1,"method":"${procedure.name}","params":`,
+    head: `{"jsonrpc":"2.0","id":${callId},"method":"${procedure.name}","params":`,
     isRead,
     allow: isRead ? 'GET, HEAD, POST, OPTIONS' : 'POST, OPTIONS',
     params: kinds,

@@ -9,6 +9,7 @@ import { badTimeoutReason, parseTimeout, RequestScope } from '../../../core/disp
 import type { Service } from '../../../core/dispatch/service.ts';
 import { ErrorCode, standardErrorText } from '../../../core/protocol/errors.ts';
 import {
+  contentOf,
   errorOutcome,
   errorReply,
   type Outcome,
@@ -299,8 +300,6 @@ function factsOf(message: NatsMessage): NatsFacts {
 
 /** The id of the requests that params are put into. */
 const id = '1';
-const resultHead = `{"jsonrpc":"2.0","id":${id},"result":`;
-const errorHead = /^\{"jsonrpc":"2\.0","id":(?:1|null),"error":/;
 const paramsHead = Buffer.from(',"params":');
 const end = Buffer.from('}');
 
@@ -343,13 +342,8 @@ interface ClientAnswer {
 /** @param reply of a request that `requestPieces` made */
 function answerOf(reply: Reply): ClientAnswer {
   if (reply === undefined) return { data: '' };
-  if (typeof reply === 'string') {
-    if (reply.startsWith(resultHead)) return { data: reply.slice(resultHead.length, -1) };
-    return errorAnswer(reply.replace(errorHead, '').slice(0, -1));
-  }
-  const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
-  const isResult = bytes.toString('latin1', 0, resultHead.length) === resultHead;
-  return isResult ? { data: bytes.subarray(resultHead.length, -1) } : answerOf(bytes.toString());
+  const content = contentOf(id, reply);
+  return 'error' in content ? errorAnswer(content.error) : { data: content.result };
 }
 
 /** Characters of an error's message that a header holds, and the figures of an endpoint. The body has all of it. */

@@ -5,8 +5,8 @@ import {
   type Answer,
   type BodyAnswer,
   type BodyHandler,
-  bodyless,
   jsonAnswer,
+  preflight,
   rejection,
   statusOfService,
 } from '../../server/http/edge/answer.ts';
@@ -39,17 +39,21 @@ function withoutNullId(answer: Answer): Answer {
   return { ...answer, body: text.replace(ownCode, `"code":${McpCode.InvalidRequest},`) };
 }
 
-/** Headers of a preflight on the path of MCP, beside those of the origin: what clients that run in pages send. */
-const preflight = bodyless(204, [
-  'allow',
-  'POST, OPTIONS',
-  'access-control-allow-methods',
-  'POST, OPTIONS',
-  'access-control-allow-headers',
-  'content-type, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, traceparent, rpc-timeout-ms',
-  'access-control-max-age',
-  '86400',
-]);
+/** Beside the headers of the origin: what clients that run in pages send. */
+const mcpPreflight = preflight({
+  allow: 'POST, OPTIONS',
+  headers: [
+    'content-type',
+    'authorization',
+    'mcp-protocol-version',
+    'mcp-method',
+    'mcp-name',
+    'mcp-session-id',
+    'last-event-id',
+    'traceparent',
+    'rpc-timeout-ms',
+  ],
+});
 
 const foreignHost = mcpRejection(
   403,
@@ -80,7 +84,7 @@ export function mcpRoute(
   return {
     path,
     POST: { call: (_, head) => new McpExchange(server, signIn, head), takesJson: true },
-    OPTIONS: preflight,
+    OPTIONS: mcpPreflight,
     others: mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']),
     refuse({ isLocal }, { host, origin }) {
       if (!hasHosts && isLocal && !isLocalName(host)) return foreignHost;

@@ -1,24 +1,12 @@
 import { serviceName } from '../../core/base/package-files.ts';
 import { type Config, mcpPath, resourceMetadataPath } from '../../core/config/config.ts';
-import { bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
+import { jsonAnswer, preflight, rejection } from '../../server/http/edge/answer.ts';
 import type { Route } from '../../server/http/edge/route.ts';
 
 /** How long clients may keep the metadata, seconds. */
 const maxAge = 3600;
 
 const methods = 'GET, HEAD, OPTIONS';
-
-/** The header with the version is the only one that clients send here for which a browser asks first. */
-const preflight = bodyless(204, [
-  'allow',
-  methods,
-  'access-control-allow-methods',
-  methods,
-  'access-control-allow-headers',
-  'mcp-protocol-version, content-type, authorization',
-  'access-control-max-age',
-  '86400',
-]);
 
 /**
  * How a host of agents learns where to sign in: the metadata of this server as a protected resource (RFC 9728), and the headers of
@@ -49,7 +37,11 @@ export class SignIn {
     const cache = ['cache-control', `public, max-age=${maxAge}`];
     const answers = {
       GET: jsonAnswer(200, JSON.stringify(metadata), cache),
-      OPTIONS: preflight,
+      // The version is the only header that clients send here for which a browser asks first.
+      OPTIONS: preflight({
+        allow: methods,
+        headers: ['mcp-protocol-version', 'content-type', 'authorization'],
+      }),
       others: rejection(405, 'use GET', { headers: ['allow', methods] }),
       readers: 'any page',
     } as const;

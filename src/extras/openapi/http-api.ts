@@ -15,7 +15,7 @@ import {
   type Answer,
   type BodyAnswer,
   type BodyHandler,
-  bodyless,
+  preflight,
   rateLimitLines,
   serviceFailed,
 } from '../../server/http/edge/answer.ts';
@@ -58,7 +58,7 @@ export class HttpApi {
   /** The request headers that say who calls, and those that procedures see: what is kept for one is not for others. */
   readonly vary: readonly string[];
   readonly hasAuth: boolean;
-  readonly #preflightHeaders: string;
+  readonly #preflightHeaders: readonly string[];
   /** Read here: no file is read while calls are served. */
   readonly #title = serviceName();
   #known: Known | undefined;
@@ -76,7 +76,7 @@ export class HttpApi {
       ? ['authorization', 'cookie', ...(header === undefined ? [] : [header])]
       : [];
     this.vary = [...new Set([...who, ...forwardHeaders.map((name) => name.toLowerCase())])];
-    this.#preflightHeaders = [...new Set([...ownHeaders, ...corsHeaders])].join(', ');
+    this.#preflightHeaders = [...ownHeaders, ...corsHeaders];
   }
 
   /**
@@ -156,18 +156,8 @@ export class HttpApi {
 
   /** The answer to a preflight. @param allow the methods of the path */
   preflight(allow: string): Answer {
-    return bodyless(204, [
-      'allow',
-      allow,
-      'access-control-allow-methods',
-      allow,
-      'access-control-allow-headers',
-      this.#preflightHeaders,
-      'access-control-expose-headers',
-      'etag, retry-after, ratelimit, ratelimit-policy',
-      'access-control-max-age',
-      '86400',
-    ]);
+    const exposed = ['etag', 'retry-after', 'ratelimit', 'ratelimit-policy'];
+    return preflight({ allow, headers: this.#preflightHeaders, exposed });
   }
 
   /** @param operations among which a similar name is looked for; undefined: none is told */

@@ -14,7 +14,7 @@ import {
   type Made,
   matchesEtag,
   noCors,
-  preflightHeaders,
+  preflight,
   rejection,
   statusOfService,
   textAnswer,
@@ -347,7 +347,12 @@ function rpcRoute(service: Service, options: HttpOptions): Route {
     path,
     POST: { call: () => service, takesJson: true },
     ...(introspection && { GET: introspect }),
-    OPTIONS: bodyless(204, ['allow', allow, ...preflightHeaders(corsHeaders)]),
+    // Every page may send the headers that this service reads.
+    OPTIONS: preflight({
+      allow,
+      methods: 'POST, GET, OPTIONS',
+      headers: ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms', ...corsHeaders],
+    }),
     others: rejection(405, `use POST on ${path}`, { headers: ['allow', allow] }),
   };
 }

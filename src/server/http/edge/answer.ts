@@ -217,20 +217,34 @@ export function createCors({
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }
 
-/**
- * The headers of a preflight reply, beside those of the origin.
- *
- * @param corsHeaders names of further request headers, in lower case
- */
-export function preflightHeaders(corsHeaders: readonly string[]): readonly string[] {
-  // Every page may send those that this service reads.
-  const own = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
-  return [
+/** What the answer to a preflight says. */
+interface PreflightFacts {
+  /** The methods of the path, as the header `allow` has them. */
+  readonly allow: string;
+  /** Those among them that pages may send; undefined: all. */
+  readonly methods?: string;
+  /** Names of request headers that pages may send, in lower case. */
+  readonly headers: readonly string[];
+  /** Names of headers that pages may read. */
+  readonly exposed?: readonly string[];
+}
+
+/** The answer to a preflight, without the headers of the origin. */
+export function preflight({
+  allow,
+  methods = allow,
+  headers,
+  exposed = [],
+}: PreflightFacts): Answer {
+  return bodyless(204, [
+    'allow',
+    allow,
     'access-control-allow-methods',
-    'POST, GET, OPTIONS',
+    methods,
     'access-control-allow-headers',
-    [...new Set([...own, ...corsHeaders])].join(', '),
+    [...new Set(headers)].join(', '),
+    ...(exposed.length === 0 ? [] : ['access-control-expose-headers', exposed.join(', ')]),
     'access-control-max-age',
     '86400',
-  ];
+  ]);
 }

@@ -24,6 +24,89 @@ export function isOrdered(schema: StandardSchema): boolean {
 const valibotAdvice =
   "add import { toStandardJsonSchema } from '@valibot/to-json-schema' and declare toStandardJsonSchema(v.object({...}))";
 
+interface StringSchema {
+  readonly pattern?: unknown;
+  readonly allOf?: readonly unknown[];
+}
+
+function withPattern(json: StringSchema, pattern: string): StringSchema {
+  return { ...json, allOf: [...(json.allOf ?? []), { type: 'string', pattern }] };
+}
+
+interface ZodDefinition {
+  readonly pattern?: unknown;
+  readonly checks?: readonly { readonly _zod: { readonly def: ZodDefinition } }[];
+}
+
+/**
+ * What a library must be told so that its JSON Schema has each pattern that it runs, and `onPattern` sees its flags.
+ * By themselves all of them leave the flags out, and arktype and a lenient valibot each second pattern of a string.
+ */
+function libraryOptions(
+  vendor: string,
+  side: 'input' | 'output',
+  onPattern: (pattern: RegExp) => void,
+): Record<string, unknown> {
+  if (vendor === 'zod') {
+    const override = ({ zodSchema }: { zodSchema: { _zod: { def: ZodDefinition } } }) => {
+      const { pattern, checks = [] } = zodSchema._zod.def;
+      for (const part of [pattern, ...checks.map((check) => check._zod.def.pattern)])
+        if (part instanceof RegExp) onPattern(part);
+    };
+    return { override };
+  }
+  if (vendor === 'arktype') {
+    const patternIntersection = ({ base, pattern }: { base: StringSchema; pattern: string }) =>
+      withPattern(base, pattern);
+    return { fallback: { patternIntersection } };
+  }
+  if (vendor !== 'valibot') return {};
+  // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
+  const isLenient = side === 'input';
+  const overrideAction = ({ valibotAction, jsonSchema }: ValibotAction) => {
+    const { type, requirement } = valibotAction;
+    if (type !== 'regex' || !(requirement instanceof RegExp)) return undefined;
+    onPattern(requirement);
+    if (!isLenient || jsonSchema.pattern === requirement.source) return undefined;
+    return withPattern(jsonSchema, requirement.source);
+  };
+  return { overrideAction, ...(isLenient && { errorMode: 'ignore' }) };
+}
+
+interface ValibotAction {
+  readonly valibotAction: { readonly type: string; readonly requirement?: unknown };
+  readonly jsonSchema: StringSchema;
+}
+
+interface ArktypePatterns {
+  readonly select?: (kind: 'pattern') => readonly { rule: string; flags?: string }[];
+}
+
+/**
+ * The limits of a pattern's time, the check of results and the documents know its text alone. `^(a|A)*$` takes linear time,
+ * with the flag i exponential time.
+ *
+ * @throws RegistrationError
+ */
+function assertNoFlag(
+  { source, flags }: { readonly source: string; readonly flags: string },
+  where: string,
+  vendor: string,
+): void {
+  const flag = /[imsy]/.exec(flags)?.[0];
+  if (flag === undefined) return;
+  throw new RegistrationError(
+    `${where}: the pattern /${source}/${flags} (${vendor}) has the flag ${flag}, which JSON Schema lacks; ${flagAdvice[flag]}`,
+  );
+}
+
+const flagAdvice: Readonly<Record<string, string>> = {
+  i: 'write the letters of both cases, such as [A-Za-z]',
+  m: 'write what may stand before and after a line break',
+  s: 'write [^] for any character',
+  y: 'begin the pattern with ^',
+};
+
 /**
  * One side of a schema: what callers send, or what a handler returns.
  *
@@ -46,14 +129,20 @@ export function sideOf(
       `${where}: this schema (${vendor}) does not say what it is in JSON Schema; ${vendor === 'valibot' ? valibotAdvice : 'take zod 4.2 or later, arktype, or valibot with @valibot/to-json-schema'}`,
     );
   }
-  // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
-  const isLenient = vendor === 'valibot' && side === 'input';
-  const options = isLenient ? { libraryOptions: { errorMode: 'ignore' } } : {};
+  const options = libraryOptions(vendor, side, (pattern) => assertNoFlag(pattern, where, vendor));
+  if (vendor === 'arktype') {
+    // Every type of arktype has `select`, which Standard Schema does not name.
+    for (const { rule, flags = '' } of (schema as ArktypePatterns).select?.('pattern') ?? [])
+      assertNoFlag({ source: rule, flags }, where, vendor);
+  }
   let json: unknown;
   try {
     // A copy: what the library changes later must not change a procedure.
-    json = JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-07', ...options })));
+    json = JSON.parse(
+      JSON.stringify(jsonSchema[side]({ target: 'draft-07', libraryOptions: options })),
+    );
   } catch (cause) {
+    if (cause instanceof RegistrationError) throw cause;
     const why = messageOf(cause);
     let advice = '';
     if (side === 'output')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
+import fc from 'fast-check';
 import * as v from 'valibot';
 import { z } from 'zod';
 import {
@@ -399,6 +400,61 @@ describe('at registration', () => {
       { a: text.or(z.int()) },
     ])
       assert.doesNotThrow(() => build(z.object(params)));
+  });
+
+  test('a pattern whose flags change what it matches is refused, others are taken', () => {
+    const write: Record<string, (patterns: readonly RegExp[]) => unknown> = {
+      zod: (patterns) =>
+        z.object({
+          list: z.array(
+            z.union([z.number(), patterns.reduce((of, one) => of.regex(one), z.string())]),
+          ),
+        }),
+      valibot: (patterns) => {
+        const [first = /x/, second = first] = patterns;
+        const text = v.pipe(v.string(), v.regex(first), v.regex(second));
+        return toStandardJsonSchema(v.object({ list: v.array(v.union([v.number(), text])) }));
+      },
+      arktype: (patterns) => {
+        const text = patterns.reduce((of, one) => of.and(type(one)), type('string'));
+        return type({ list: type('number').or(text).array() });
+      },
+    };
+    const flags = fc.uniqueArray(fc.constantFrom(...'dgimsuy'), { maxLength: 7 });
+    for (const [library, of] of Object.entries(write)) {
+      const rule = (chosen: readonly string[], isSecond: boolean) => {
+        const pattern = new RegExp('^[a-y]*z$', chosen.join(''));
+        const params = of(isSecond ? [/^[a-z]*$/, pattern] : [pattern]);
+        const changing = chosen.some((flag) => 'imsy'.includes(flag));
+        if (changing)
+          refuses({ params }, /: the pattern .* has the flag [imsy], which JSON Schema/);
+        else build(params);
+        if (changing && library !== 'valibot') refuses({ returns: params }, /has the flag/);
+      };
+      fc.assert(fc.property(flags, fc.boolean(), rule), { numRuns: 60 });
+    }
+  });
+
+  test('each pattern of a string is judged and in the documents, not the first alone', () => {
+    const patterns = ['^[a-c]*$', '^[^d]*$', '^(?:a|b|c)*$'];
+    const of = {
+      zod: (all: readonly RegExp[]) =>
+        z.object({ text: all.reduce((text, one) => text.regex(one), z.string()) }),
+      valibot: ([one = /x/, two = one, three = two]: readonly RegExp[]) =>
+        toStandardJsonSchema(
+          v.object({ text: v.pipe(v.string(), v.regex(one), v.regex(two), v.regex(three)) }),
+        ),
+      arktype: (all: readonly RegExp[]) =>
+        type({ text: all.reduce((text, one) => text.and(type(one)), type('string')) }),
+    };
+    for (const [library, write] of Object.entries(of)) {
+      const good = patterns.map((one) => new RegExp(one));
+      const text = JSON.stringify(getProcedureSchema(build(write(good))));
+      for (const pattern of patterns)
+        assert.ok(text.includes(JSON.stringify(pattern)), `${library}: ${text}`);
+      for (let place = 0; place < 3; place++)
+        refuses({ params: write(good.with(place, /^(?:a|a)*$/)) }, /backtracks/);
+    }
   });
 
   test('a pattern beside a known format is looked at, too', () => {

@@ -357,7 +357,7 @@ export class Deployment implements Routing {
     const late = new AbortController();
     let stage: LoadStage | undefined;
     const timer = setTimeout(() => {
-      const what = stage === undefined ? 'it' : describeStage(stage);
+      const what = stage === undefined ? `loading ${paths.join(', ')}` : describeStage(stage);
       const message = `${what} had not ended on the main thread after ${limitMs} ms: ${hangHint}`;
       late.abort(new StartupError(message));
     }, limitMs);

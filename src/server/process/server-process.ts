@@ -123,9 +123,11 @@ export class ServerProcess {
     void this.#channel.tell({ type: 'start', order });
     // One startTimeoutMs for the main thread's own loading of the modules, one for the workers'.
     const startLimitMs = 2 * order.config.startTimeoutMs;
+    const files = [...order.modules, order.config.hooks].filter((file) => file !== '');
+    const what = files.length === 0 ? 'the start' : `loading ${files.join(', ')}`;
     this.#killAfter(
       startLimitMs,
-      `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
+      `${what} had not ended after ${startLimitMs} ms: look for code that loops or waits at the top level, or raise startTimeoutMs`,
     );
   }
 

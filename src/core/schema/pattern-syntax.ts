@@ -54,16 +54,17 @@ function withNeededEscapes(pattern: string): string {
   );
 }
 
-let parser: RegExpParser | undefined;
+type Syntax = typeof import('@eslint-community/regexpp');
+
+let syntax: Syntax | undefined;
 
 /** Loaded with the first pattern: most programs have none, and importing the package is to load nothing else. */
-function loadParser(): RegExpParser {
-  const load = createRequire(import.meta.url);
-  const { RegExpParser: Parser } = load('@eslint-community/regexpp') as {
-    readonly RegExpParser: new () => RegExpParser;
-  };
-  return new Parser();
+function loadSyntax(): Syntax {
+  syntax ??= createRequire(import.meta.url)('@eslint-community/regexpp') as Syntax;
+  return syntax;
 }
+
+let parser: RegExpParser | undefined;
 
 /**
  * A valid pattern as a tree.
@@ -71,7 +72,7 @@ function loadParser(): RegExpParser {
  * @throws SyntaxError for a syntax that only this Node knows
  */
 export function parsePattern(pattern: string): AST.Pattern {
-  parser ??= loadParser();
+  parser ??= new (loadSyntax().RegExpParser)();
   return parser.parsePattern(pattern, 0, pattern.length, { unicode: true });
 }
 
@@ -133,8 +134,8 @@ function rangesIn(part: Characters): readonly Range[] {
 }
 
 /** What a class such as `\p{L}` matches in the Unicode of this Node. It takes some 50 ms. */
-function matchedBy(source: string): Range[] {
-  const expression = new RegExp(`^${source}$`, 'u');
+function matchedBy(source: string, flags = 'u'): Range[] {
+  const expression = new RegExp(`^${source}$`, flags);
   const found: [from: number, to: number][] = [];
   for (let point = 0; point <= lastPoint; point += 1) {
     if (!expression.test(String.fromCodePoint(point))) continue;
@@ -154,4 +155,66 @@ function complement(ranges: readonly Range[]): Range[] {
   }
   if (next <= lastPoint) found.push([next, lastPoint]);
   return found;
+}
+
+let units: string | undefined;
+
+/** What a character, a class or a dot matches without the flag `u`: by the expression itself, since its rules for case are its own. */
+function unitsMatchedBy(source: string, flags: string): Range[] {
+  units ??= Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit)).join('');
+  const runs = units.matchAll(new RegExp(`(?:${source})+`, `g${flags}`));
+  return Array.from(runs, ({ index, 0: run }): Range => {
+    const last = index + run.length - 1;
+    // Whatever takes the last of them takes all above, which are two units each.
+    return [index, last === 0xffff ? lastPoint : last];
+  });
+}
+
+function escapedPoint(point: number): string {
+  const character = String.fromCodePoint(point);
+  if (/[0-9A-Za-z]/.test(character)) return character;
+  const hex = point.toString(16);
+  return point > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
+}
+
+/** A class that matches code points, in the syntax of the flag `u`. */
+function classOf(ranges: readonly Range[]): string {
+  const texts = ranges.map(([from, to]) =>
+    from === to ? escapedPoint(from) : `${escapedPoint(from)}-${escapedPoint(to)}`,
+  );
+  return `[${texts.join('')}]`;
+}
+
+/**
+ * The pattern that matches with the flag `u` alone what an expression matches with its flags `i` and `s`: JSON Schema has no flags.
+ * Each character, class and dot that matches more by them becomes the class of what it matches.
+ *
+ * @returns undefined: there is none, for the flags `m` and `y`, and for a reference to a group with `i`; an invalid one as it is
+ */
+export function patternWithoutFlags({ source, flags }: RegExp): string | undefined {
+  const changing = flags.replace(/[dguv]/g, '');
+  const pattern = unicodePattern(source);
+  if (changing === '' || expressionOf(pattern) === undefined) return source;
+  if (/[^is]/.test(changing)) return undefined;
+  const isUnicode = flags.includes('u');
+  let [text, copiedTo, isPossible] = ['', 0, true];
+  const onCharacters = (part: Characters): void => {
+    // What lies in a class is a part of it.
+    if (part.start < copiedTo) return;
+    const ranges = cached(known, `${part.raw}/${changing}${isUnicode}`, () =>
+      isUnicode ? matchedBy(part.raw, `u${changing}`) : unitsMatchedBy(part.raw, changing),
+    );
+    const isSame = classOf(ranges) === classOf(complement(complement(rangesOf(part))));
+    text += pattern.slice(copiedTo, part.start) + (isSame ? part.raw : classOf(ranges));
+    copiedTo = part.end;
+  };
+  loadSyntax().visitRegExpAST(parsePattern(pattern), {
+    onCharacterEnter: onCharacters,
+    onCharacterClassEnter: onCharacters,
+    onCharacterSetEnter: onCharacters,
+    onBackreferenceEnter: () => {
+      isPossible = !changing.includes('i');
+    },
+  });
+  return isPossible ? text + pattern.slice(copiedTo) : undefined;
 }

@@ -8,6 +8,7 @@ import { expectedText, explain, maxIssues, type ParamIssue, receivedType } from 
 import { registerFormats } from './formats.ts';
 import { readJsonSchema } from './json-schema.ts';
 import { type ObjectNode, resolved, type SchemaNode } from './model.ts';
+import { patternWithoutFlags } from './pattern-syntax.ts';
 import { shownSegment } from './pointer.ts';
 import { listOf } from './reading.ts';
 
@@ -83,29 +84,40 @@ interface ArktypePatterns {
 }
 
 /**
- * The limits of a pattern's time, the check of results and the documents know its text alone. `^(a|A)*$` takes linear time,
- * with the flag i exponential time.
- *
- * @throws RegistrationError
+ * The flags of the patterns of a schema. JSON Schema has none, and the libraries leave them out, but the limits of a pattern's
+ * time, the check of results and the documents know what the JSON Schema says: `^(a|A)*$` takes linear time, with the flag i
+ * exponential time.
  */
-function assertNoFlag(
-  { source, flags }: { readonly source: string; readonly flags: string },
-  where: string,
-  vendor: string,
-): void {
-  const flag = /[imsy]/.exec(flags)?.[0];
-  if (flag === undefined) return;
-  throw new RegistrationError(
-    `${where}: the pattern /${source}/${flags} (${vendor}) has the flag ${flag}, which JSON Schema lacks; ${flagAdvice[flag]}`,
-  );
-}
+class PatternFlags {
+  readonly #where: string;
+  readonly #vendor: string;
+  readonly #written = new Map<string, string>();
 
-const flagAdvice: Readonly<Record<string, string>> = {
-  i: 'write the letters of both cases, such as [A-Za-z]',
-  m: 'write what may stand before and after a line break',
-  s: 'write [^] for any character',
-  y: 'begin the pattern with ^',
-};
+  constructor(where: string, vendor: string) {
+    this.#where = where;
+    this.#vendor = vendor;
+  }
+
+  /** @throws RegistrationError for a flag that no pattern can say */
+  add(pattern: RegExp): void {
+    const { source, flags } = pattern;
+    const written = patternWithoutFlags(pattern);
+    let fault: string | undefined;
+    if (written === undefined)
+      fault = `has the flags ${flags}, which JSON Schema lacks; write it without flags`;
+    else if ((this.#written.get(source) ?? written) !== written)
+      fault = 'is also there with other flags, which JSON Schema lacks; write both with the same';
+    if (fault !== undefined || written === undefined)
+      throw new RegistrationError(
+        `${this.#where}: the pattern ${pattern} (${this.#vendor}) ${fault}`,
+      );
+    this.#written.set(source, written);
+  }
+
+  /** For JSON.parse: a pattern says what it matches by its flags. */
+  readonly revive = (name: string, value: unknown): unknown =>
+    name === 'pattern' && typeof value === 'string' ? (this.#written.get(value) ?? value) : value;
+}
 
 /**
  * One side of a schema: what callers send, or what a handler returns.
@@ -129,17 +141,19 @@ export function sideOf(
       `${where}: this schema (${vendor}) does not say what it is in JSON Schema; ${vendor === 'valibot' ? valibotAdvice : 'take zod 4.2 or later, arktype, or valibot with @valibot/to-json-schema'}`,
     );
   }
-  const options = libraryOptions(vendor, side, (pattern) => assertNoFlag(pattern, where, vendor));
+  const patternFlags = new PatternFlags(where, vendor);
+  const options = libraryOptions(vendor, side, (pattern) => patternFlags.add(pattern));
   if (vendor === 'arktype') {
     // Every type of arktype has `select`, which Standard Schema does not name.
-    for (const { rule, flags = '' } of (schema as ArktypePatterns).select?.('pattern') ?? [])
-      assertNoFlag({ source: rule, flags }, where, vendor);
+    for (const { rule, flags } of (schema as ArktypePatterns).select?.('pattern') ?? [])
+      patternFlags.add(new RegExp(rule, flags));
   }
   let json: unknown;
   try {
     // A copy: what the library changes later must not change a procedure.
     json = JSON.parse(
       JSON.stringify(jsonSchema[side]({ target: 'draft-07', libraryOptions: options })),
+      patternFlags.revive,
     );
   } catch (cause) {
     if (cause instanceof RegistrationError) throw cause;

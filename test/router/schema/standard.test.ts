@@ -14,6 +14,7 @@ import {
   RpcError,
   Type,
 } from '../../../src/index.ts';
+import { cases, seed } from '../../seed.ts';
 import { discover } from '../document/discover.ts';
 
 type ProcedureOptions = Parameters<typeof procedure>[0];
@@ -402,7 +403,7 @@ describe('at registration', () => {
       assert.doesNotThrow(() => build(z.object(params)));
   });
 
-  test('a pattern whose flags change what it matches is refused, others are taken', () => {
+  test('a pattern is published as what it matches by its flags, or refused', () => {
     const write: Record<string, (patterns: readonly RegExp[]) => unknown> = {
       zod: (patterns) =>
         z.object({
@@ -421,17 +422,41 @@ describe('at registration', () => {
       },
     };
     const flags = fc.uniqueArray(fc.constantFrom(...'dgimsuy'), { maxLength: 7 });
+    const sources = ['^[a-y]*z$', '^a.b$', '^[^ck]+$', '^(?:à|É|-)[^\\s]$', '^ſ?K$'];
+    const text = fc.stringMatching(/^[a-dA-Dkz\n \-àÀéÉſK\u{1f600}]{0,4}$/u);
+    const first = /^[^0]*$/;
+    const published = (params: unknown): RegExp => {
+      const document = JSON.stringify(getProcedureSchema(build(params)));
+      const texts = Array.from(document.matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g), ([, text]) =>
+        String(JSON.parse(text ?? '')),
+      );
+      const [pattern = assert.fail(document)] = texts.filter((one) => one !== first.source);
+      return new RegExp(pattern, 'u');
+    };
     for (const [library, of] of Object.entries(write)) {
-      const rule = (chosen: readonly string[], isSecond: boolean) => {
-        const pattern = new RegExp('^[a-y]*z$', chosen.join(''));
-        const params = of(isSecond ? [/^[a-z]*$/, pattern] : [pattern]);
-        const changing = chosen.some((flag) => 'imsy'.includes(flag));
-        if (changing)
-          refuses({ params }, /: the pattern .* has the flag [imsy], which JSON Schema/);
-        else build(params);
-        if (changing && library !== 'valibot') refuses({ returns: params }, /has the flag/);
+      const rule = (
+        source: string,
+        chosen: readonly string[],
+        isSecond: boolean,
+        value: string,
+      ) => {
+        const pattern = new RegExp(source, chosen.join(''));
+        const params = of(isSecond ? [first, pattern] : [pattern]);
+        if (pattern.multiline || pattern.sticky) {
+          refuses({ params }, /: the pattern .* has the flags [dgimsuy]+, which JSON Schema lacks/);
+          return;
+        }
+        // Without u such a character is two.
+        if (!pattern.unicode && value !== value.replace(/[\u{10000}-\u{10ffff}]/gu, '')) return;
+        pattern.lastIndex = 0;
+        const said = published(params);
+        assert.equal(said.test(value), pattern.test(value), `${library}, ${pattern}, ${said}`);
       };
-      fc.assert(fc.property(flags, fc.boolean(), rule), { numRuns: 60 });
+      const property = fc.property(fc.constantFrom(...sources), flags, fc.boolean(), text, rule);
+      fc.assert(property, { seed, numRuns: cases(200) });
+      refuses({ params: of([/^(?:a|A)*$/i]) }, /backtracks/);
+      refuses({ params: of([/^(a)\1$/i]) }, /has the flags i, which JSON Schema lacks/);
+      refuses({ params: of([/^a$/, /^a$/i]) }, /is also there with other flags/);
     }
   });
 

@@ -68,13 +68,18 @@ export class InspectedThreads {
     const session = new Session();
     session.connect();
     const sessions = new Map<string, WorkerSession>();
-    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
-      const { sessionId, workerInfo } = params;
+    const attach = ({ sessionId, workerInfo }: Attached['params']): void => {
       // The title begins with the number of the thread. A name may follow.
       const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
       if (threadIds.includes(threadId))
         sessions.set(sessionId, new WorkerSession(session, sessionId, threadId));
       else post(session, 'NodeWorker.detach', { sessionId });
+    };
+    // Node tells of them in one loop. A thread that ends by itself while code of ours runs there ends the process, so it is short.
+    let found: Attached['params'][] | undefined = [];
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
+      if (found === undefined) attach(params);
+      else found.push(params);
     });
     session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
       sessions.get(params.sessionId)?.take(params.message),
@@ -86,6 +91,9 @@ export class InspectedThreads {
     await new Promise<void>((resolve) => {
       session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => resolve());
     });
+    const all = found;
+    found = undefined;
+    for (const params of all) attach(params);
     return new InspectedThreads(session, sessions);
   }
 

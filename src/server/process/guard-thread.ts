@@ -23,6 +23,8 @@ export interface GuardData {
   readonly maxSuspects: number;
   readonly lookMs: number;
   readonly endingMs: number;
+  /** By Node's permission model, which the thread itself may not see. */
+  readonly mayInspect: boolean;
   readonly expression: string;
   readonly expressionLines: number;
   /** Folders of this package, as stacks name them. */
@@ -130,6 +132,8 @@ function look(): Promise<string> {
       session.disconnect();
     };
     try {
+      // `connectToMainThread` would end the process (Node 20).
+      if (!data.mayInspect) throw new Error('this process may not use the inspector');
       session.connectToMainThread();
       const evaluation = { expression: data.expression, returnByValue: true, silent: true };
       // The callback takes the error of a session that ends before it is answered, too.

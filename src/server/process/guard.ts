@@ -56,6 +56,7 @@ export class Guard {
       maxSuspects,
       lookMs,
       endingMs,
+      mayInspect: process.permission?.has('inspector') !== false,
       expression: stackExpression,
       expressionLines,
       ownFolders: ownFolders.map((folder) => folder.replace('file://', '')),

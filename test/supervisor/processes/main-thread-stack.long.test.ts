@@ -71,6 +71,19 @@ test('native code is told as such', async (t) => {
   assert.equal(told?.detail, `no stack: in native code${doing}`);
 });
 
+test('without the right to use the inspector that is told, and the process goes on', async (t) => {
+  const isStable = process.allowedNodeEnvironmentFlags.has('--permission');
+  const rights = ['fs-read=*', 'fs-write=*', 'worker', 'child-process', 'addons', 'net'];
+  const flags = [isStable ? '--permission' : '--experimental-permission']
+    .concat(rights.map((right) => `--allow-${right}`))
+    .filter((flag) => process.allowedNodeEnvironmentFlags.has(flag.replace(/=.*/, '')));
+  const { server, url } = await cli.serveFor(t, [module], { NODE_OPTIONS: flags.join(' ') });
+  await ask(url, { id: 1, method: 'sleep' });
+  const [told] = await logged(server, says);
+  assert.equal(told?.detail, 'no stack: this process may not use the inspector');
+  assert.ok(!logOf(server).some(({ event }) => event === 'process-lost'));
+});
+
 test('the stack is in the log twice before the supervisor kills the process', async (t) => {
   const { server, url } = await cli.serveFor(t, [service, '--watchdog-timeout', '4s']);
   await ask(url, { id: 1, method: 'blockLater' });

@@ -343,7 +343,7 @@ export class Deployment implements Routing {
     const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`, load.signal);
     await Promise.race([ready, inWorker(failure)]);
     await inWorker(workers.settle(0));
-    const changed = await this.sources.changed();
+    const changed = await inWorker(this.sources.changed());
     if (changed !== undefined) throw new ChangedFileError(changed);
     workers.passTrial();
   }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isDeepStrictEqual } from 'node:util';
 import type { AST, RegExpParser } from '@eslint-community/regexpp';
 import { cached } from '../base/cached.ts';
 import { messageOf } from '../base/message-of.ts';
@@ -157,17 +158,25 @@ function complement(ranges: readonly Range[]): Range[] {
   return found;
 }
 
+/** The ranges in order, none of which touches the next. */
+function merged(ranges: readonly Range[]): readonly Range[] {
+  return complement(complement(ranges));
+}
+
 let units: string | undefined;
 
-/** What a character, a class or a dot matches without the flag `u`: by the expression itself, since its rules for case are its own. */
-function unitsMatchedBy(source: string, flags: string): Range[] {
+/**
+ * What a part matches with flags other than `u`: by the expression itself, since its rules for case are its own. It knows no
+ * characters above 0xffff; those have no other case then.
+ */
+function matchedWithout(part: Characters, flags: string): readonly Range[] {
   units ??= Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit)).join('');
-  const runs = units.matchAll(new RegExp(`(?:${source})+`, `g${flags}`));
-  return Array.from(runs, ({ index, 0: run }): Range => {
-    const last = index + run.length - 1;
-    // Whatever takes the last of them takes all above, which are two units each.
-    return [index, last === 0xffff ? lastPoint : last];
-  });
+  const runs = units.matchAll(new RegExp(`(?:${part.raw})+`, `g${flags}`));
+  const below = Array.from(runs, ({ index, 0: run }): Range => [index, index + run.length - 1]);
+  const above = rangesOf(part).flatMap(([from, to]): Range[] =>
+    to > 0xffff ? [[Math.max(from, 0x10000), to]] : [],
+  );
+  return merged([...below, ...above]);
 }
 
 function escapedPoint(point: number): string {
@@ -193,18 +202,19 @@ function classOf(ranges: readonly Range[]): string {
  */
 export function patternWithoutFlags({ source, flags }: RegExp): string | undefined {
   const changing = flags.replace(/[dguv]/g, '');
+  if (changing === '') return source;
   const pattern = unicodePattern(source);
-  if (changing === '' || expressionOf(pattern) === undefined) return source;
+  if (expressionOf(pattern) === undefined) return source;
   if (/[^is]/.test(changing)) return undefined;
-  const isUnicode = flags.includes('u');
+  const isUnicode = /[uv]/.test(flags);
   let [text, copiedTo, isPossible] = ['', 0, true];
   const onCharacters = (part: Characters): void => {
     // What lies in a class is a part of it.
     if (part.start < copiedTo) return;
     const ranges = cached(known, `${part.raw}/${changing}${isUnicode}`, () =>
-      isUnicode ? matchedBy(part.raw, `u${changing}`) : unitsMatchedBy(part.raw, changing),
+      isUnicode ? matchedBy(part.raw, `u${changing}`) : matchedWithout(part, changing),
     );
-    const isSame = classOf(ranges) === classOf(complement(complement(rangesOf(part))));
+    const isSame = isDeepStrictEqual(ranges, merged(rangesOf(part)));
     text += pattern.slice(copiedTo, part.start) + (isSame ? part.raw : classOf(ranges));
     copiedTo = part.end;
   };

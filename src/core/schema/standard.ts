@@ -102,16 +102,23 @@ class PatternFlags {
   add(pattern: RegExp): void {
     const { source, flags } = pattern;
     const written = patternWithoutFlags(pattern);
-    let fault: string | undefined;
     if (written === undefined)
-      fault = `has the flags ${flags}, which JSON Schema lacks; write it without flags`;
-    else if ((this.#written.get(source) ?? written) !== written)
-      fault = 'is also there with other flags, which JSON Schema lacks; write both with the same';
-    if (fault !== undefined || written === undefined)
-      throw new RegistrationError(
-        `${this.#where}: the pattern ${pattern} (${this.#vendor}) ${fault}`,
+      this.#refuse(
+        pattern,
+        `has the flags ${flags}, which JSON Schema lacks; write it without flags`,
+      );
+    if ((this.#written.get(source) ?? written) !== written)
+      this.#refuse(
+        pattern,
+        'is also there with other flags, which JSON Schema lacks; write both with the same',
       );
     this.#written.set(source, written);
+  }
+
+  #refuse(pattern: RegExp, fault: string): never {
+    throw new RegistrationError(
+      `${this.#where}: the pattern ${pattern} (${this.#vendor}) ${fault}`,
+    );
   }
 
   /** For JSON.parse: a pattern says what it matches by its flags. */

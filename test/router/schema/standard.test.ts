@@ -456,6 +456,8 @@ describe('at registration', () => {
       };
       const property = fc.property(fc.constantFrom(...sources), flags, fc.boolean(), text, rule);
       fc.assert(property, { seed, numRuns: cases(200) });
+      // Two units that no class of one unit has.
+      assert.match('A😀B', published(of([/^[a-c]?😀b$/i])));
       refuses({ params: of([/^(?:a|A)*$/i]) }, /backtracks/);
       refuses({ params: of([/^(a)\1$/i]) }, /has the flags i, which JSON Schema lacks/);
       refuses({ params: of([/^a$/, /^a$/i]) }, /is also there with other flags/);

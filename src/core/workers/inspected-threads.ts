@@ -75,12 +75,10 @@ export class InspectedThreads {
         sessions.set(sessionId, new WorkerSession(session, sessionId, threadId));
       else post(session, 'NodeWorker.detach', { sessionId });
     };
-    // Node tells of them in one loop. A thread that ends by itself while code of ours runs there ends the process, so it is short.
-    let found: Attached['params'][] | undefined = [];
-    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
-      if (found === undefined) attach(params);
-      else found.push(params);
-    });
+    // Later: Node tells of all threads in one loop, and ends the process if a thread ends by itself while code of ours runs there.
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) =>
+      queueMicrotask(() => attach(params)),
+    );
     session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
       sessions.get(params.sessionId)?.take(params.message),
     );
@@ -91,9 +89,6 @@ export class InspectedThreads {
     await new Promise<void>((resolve) => {
       session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => resolve());
     });
-    const all = found;
-    found = undefined;
-    for (const params of all) attach(params);
     return new InspectedThreads(session, sessions);
   }
 

@@ -27,7 +27,7 @@ const ways: readonly Way[] = [
 ];
 for (const way of ways) comesBeforeGreedy(way);
 
-test('where the queue is full the newest call of who has most of it is refused, and says when to come back', async (t) => {
+test('if the queue is full, the newest call of the caller with the most is refused, and told when to come back', async (t) => {
   const server = await HeldServer.start(t, { maxQueue: 50 });
   const { reply: held } = await server.holdWorker();
   // One after another, so that the oldest are known.

@@ -61,7 +61,7 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   cancelled = false;
   /** Milliseconds from receipt for the whole request; undefined: no limit. Set by `limitTo` alone. */
   timeoutMs: number | undefined;
-  /** When the caller stops waiting, by `clockMs`; Infinity where the request has no limit. */
+  /** When the caller stops waiting, by `clockMs`; Infinity if the request has no limit. */
   expiresAt: number;
   readonly #facts: ScopeFacts;
   /** What is known of the caller, JSON text; undefined: `authenticate` said nothing. */

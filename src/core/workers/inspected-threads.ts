@@ -49,15 +49,24 @@ type Detached = InspectorNotification<NodeWorker.DetachedFromWorkerEventDataType
  */
 export class InspectedThreads {
   readonly main: InspectedThread;
-  readonly workers: readonly InspectedThread[];
   readonly #session: Session;
-  readonly #sessions: ReadonlyMap<string, WorkerSession>;
+  readonly #sessions = new Map<string, WorkerSession>();
+  /** A session that is not connected throws, and Node tells of threads at any moment, also while code of ours runs. */
+  #isConnected = true;
 
-  private constructor(session: Session, sessions: ReadonlyMap<string, WorkerSession>) {
+  private constructor(session: Session, threadIds: readonly number[]) {
     this.#session = session;
-    this.#sessions = sessions;
     this.main = { threadId: 0, ask: (method, params) => askMain(session, method, params) };
-    this.workers = [...sessions.values()];
+    // Later: Node tells of all threads in one loop, and ends the process if a thread ends by itself while code of ours runs there.
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) =>
+      queueMicrotask(() => this.#attach(params, threadIds)),
+    );
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
+      this.#sessions.get(params.sessionId)?.take(params.message),
+    );
+    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) =>
+      this.#sessions.get(params.sessionId)?.end(),
+    );
   }
 
   /** @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example */
@@ -67,38 +76,37 @@ export class InspectedThreads {
     if (ending.size > 0) await noneEnding.within(takeDownMs);
     const session = new Session();
     session.connect();
-    const sessions = new Map<string, WorkerSession>();
-    const attach = ({ sessionId, workerInfo }: Attached['params']): void => {
-      // The title begins with the number of the thread. A name may follow.
-      const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
-      if (threadIds.includes(threadId))
-        sessions.set(sessionId, new WorkerSession(session, sessionId, threadId));
-      else post(session, 'NodeWorker.detach', { sessionId });
-    };
-    // Later: Node tells of all threads in one loop, and ends the process if a thread ends by itself while code of ours runs there.
-    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) =>
-      queueMicrotask(() => attach(params)),
-    );
-    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
-      sessions.get(params.sessionId)?.take(params.message),
-    );
-    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) =>
-      sessions.get(params.sessionId)?.end(),
-    );
+    const threads = new InspectedThreads(session, threadIds);
     // Its answer comes after all threads were attached to.
     await new Promise<void>((resolve) => {
       session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => resolve());
     });
-    return new InspectedThreads(session, sessions);
+    return threads;
+  }
+
+  /** Those of the chosen threads that there are. */
+  get workers(): readonly InspectedThread[] {
+    return [...this.#sessions.values()];
   }
 
   /** Ends what was begun in the threads. Idempotent. */
   disconnect(): void {
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
     for (const [sessionId, thread] of this.#sessions) {
       thread.end();
       post(this.#session, 'NodeWorker.detach', { sessionId });
     }
     this.#session.disconnect();
+  }
+
+  #attach({ sessionId, workerInfo }: Attached['params'], threadIds: readonly number[]): void {
+    if (!this.#isConnected) return;
+    // The title begins with the number of the thread. A name may follow.
+    const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
+    if (threadIds.includes(threadId))
+      this.#sessions.set(sessionId, new WorkerSession(this.#session, sessionId, threadId));
+    else post(this.#session, 'NodeWorker.detach', { sessionId });
   }
 }
 

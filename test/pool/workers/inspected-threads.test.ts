@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { InspectedThreads, noteEnding } from '../../../src/core/workers/inspected-threads.ts';
 import { turn, turns } from '../../turns.ts';
 
@@ -38,4 +39,16 @@ test('an inspector session waits for no thread that had gone before it was termi
   thread.exit();
   noteEnding(thread);
   (await InspectedThreads.connect([])).disconnect();
+});
+
+test('a thread that starts while an inspector session ends leaves the process alone', async () => {
+  const inspected = await InspectedThreads.connect([]);
+  const started = new Int32Array(new SharedArrayBuffer(4));
+  const code = `Atomics.store(require('node:worker_threads').workerData, 0, 1)`;
+  const thread = new Worker(code, { eval: true, workerData: started });
+  // Node interrupts this loop to tell of the thread, as it may any code.
+  while (Atomics.load(started, 0) === 0);
+  inspected.disconnect();
+  inspected.disconnect();
+  await once(thread, 'exit');
 });

@@ -1,2 +1,2 @@
-/** Vite puts them into the page's one sheet. */
+/** The build puts them into the page's one sheet. */
 declare module '*.css';

@@ -1,10 +1,9 @@
 /** What is published, in two packages: the sources bundled, with the types of each file. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 import { buildConsole } from './console.ts';
 import { run } from './run.ts';
-import { bundleTypeBox } from './typebox-plugin.ts';
 
 /**
  * The files that something names: `exports` and `bin` of package.json, and `ownFile()` in the sources. All else lies in
@@ -23,7 +22,6 @@ const entries = {
   'workers/replica': 'workers/replica.ts',
 };
 /** In one file, for pages: it shares no code with the server. It is in both packages. */
-const clientFolder = 'packages/client';
 const clientEntry = 'src/client/index.ts';
 /** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
 const transportEntries = ['src/client/sse.ts', 'src/client/socket.ts'];
@@ -70,6 +68,28 @@ const inServers = [
 /** Of these a worker thread loads some, and no server. */
 const inWorkers = ['core/modules/modules', 'core/workers/replica/main', 'in-worker'];
 
+const registryFile = /@sinclair\/typebox\/build\/esm\/type\/registry\/(format|type)\.mjs$/;
+
+/** Bundles TypeBox, its registries replaced by those of registries.ts. @param folder where that lies */
+function bundleTypeBox(folder: string): Plugin {
+  const entries = ['index.ts', 'required.ts'].map((name) => join(folder, name));
+  return {
+    name: 'typebox',
+    setup(build) {
+      // What is shared is the program's own.
+      build.onResolve({ filter: /^@sinclair\/typebox(\/|$)/ }, ({ path, importer }) =>
+        entries.includes(importer) ? { path, external: true } : undefined,
+      );
+      build.onLoad({ filter: registryFile }, ({ path }) => {
+        const name = `${registryFile.exec(path)?.[1]}s`;
+        const contents = `import { ${name} } from './registries.ts';
+export const { Entries, Clear, Delete, Has, Set, Get } = ${name};`;
+        return { contents, loader: 'ts', resolveDir: folder };
+      });
+    },
+  };
+}
+
 const withAll = (files: readonly string[], all: string): Plugin => ({
   name: `with ${all}`,
   setup(build) {
@@ -84,6 +104,7 @@ const withAll = (files: readonly string[], all: string): Plugin => ({
 
 const common = {
   bundle: true,
+  tsconfig: 'tsconfig.build.json',
   format: 'esm',
   target: 'node20',
   sourcemap: true,
@@ -91,13 +112,6 @@ const common = {
   sourcesContent: false,
   metafile: true,
   write: false,
-} satisfies BuildOptions;
-
-const forPages = {
-  platform: 'browser',
-  target: 'es2022',
-  // Left to whoever bundles the page: esbuild would write its own value here.
-  define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
 } satisfies BuildOptions;
 
 /**
@@ -110,15 +124,11 @@ export async function bundleInto(root: string, to: string): Promise<void> {
   const dist = join(root, 'dist');
   const { dependencies, optionalDependencies, peerDependencies } = readManifest(root);
   const { '@sinclair/typebox': _bundled, ...others } = dependencies;
-  const own = {
+  const built = await build({
     ...common,
     absWorkingDir: root,
     outdir: dist,
     outbase: '.',
-    tsconfig: 'tsconfig.build.json',
-  };
-  const built = await build({
-    ...own,
     entryPoints: entries,
     platform: 'node',
     external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
@@ -134,14 +144,10 @@ export async function bundleInto(root: string, to: string): Promise<void> {
     // The sideEffects of package.json are for those who bundle the package: its own files may have some.
     ignoreAnnotations: true,
   });
-  for (const { path, contents } of built.outputFiles) {
+  for (const { path, contents } of [...built.outputFiles, ...(await clientFiles(root))]) {
     write(join(to, relative(dist, path)), contents);
   }
   write(join(to, 'LICENSES.txt'), licencesOf(root, bundledFrom(built.metafile)));
-  const forClient = { ...own, ...forPages };
-  for (const { path, contents } of await clientFiles(forClient, 'src/client/stream-[hash]')) {
-    write(join(to, relative(dist, path)), contents);
-  }
 }
 
 /** The packages whose code is in the bundle. */
@@ -166,10 +172,17 @@ function licencesOf(root: string, names: readonly string[]): string {
 }
 
 /** The client as pages load it: one file, and beside it those of the transports that read streams. */
-async function clientFiles(
-  options: BuildOptions & typeof common,
-  chunkNames: string,
-): Promise<OutputFile[]> {
+async function clientFiles(root: string): Promise<OutputFile[]> {
+  const options = {
+    ...common,
+    absWorkingDir: root,
+    outdir: join(root, 'dist/src/client'),
+    outbase: 'src/client',
+    platform: 'browser',
+    target: 'es2022',
+    // Left to whoever bundles the page: esbuild would write its own value here.
+    define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
+  } satisfies BuildOptions;
   const built = await Promise.all([
     build({ ...options, entryPoints: [clientEntry] }),
     build({ ...options, entryPoints: libraryEntries, packages: 'external' }),
@@ -178,34 +191,10 @@ async function clientFiles(
       entryPoints: transportEntries,
       plugins: [clientBeside],
       splitting: true,
-      chunkNames,
+      chunkNames: 'stream-[hash]',
     }),
   ]);
   return built.flatMap(({ outputFiles }) => outputFiles);
-}
-
-/**
- * Writes the JavaScript of the client's package.
- *
- * @param to the folder that is to be its `dist`; its sources are to lie beside that, in `src`
- */
-async function bundleClientInto(root: string, to: string): Promise<void> {
-  const dist = join(root, clientFolder, 'dist');
-  const own = {
-    ...common,
-    ...forPages,
-    absWorkingDir: root,
-    outdir: dist,
-    outbase: 'src/client',
-    tsconfig: 'tsconfig.build.json',
-  };
-  for (const { path, contents } of await clientFiles(own, 'stream-[hash]')) {
-    // The maps name the sources as they lie in the repository.
-    const text = path.endsWith('.map')
-      ? Buffer.from(contents).toString().replaceAll('../../../src/client/', '../src/')
-      : contents;
-    write(join(to, relative(dist, path)), text);
-  }
 }
 
 export interface Manifest {
@@ -257,10 +246,16 @@ export async function buildPackage(root: string, to: string): Promise<void> {
  */
 export async function buildClient(root: string, folder: string, withTypes = true): Promise<void> {
   for (const name of ['dist', 'src']) rmSync(join(folder, name), { recursive: true, force: true });
-  await bundleClientInto(root, join(folder, 'dist'));
+  for (const { path, contents } of await clientFiles(root)) {
+    // The maps name the sources as they lie in the server's package.
+    const text = path.endsWith('.map')
+      ? Buffer.from(contents).toString().replaceAll('../../../src/client/', '../src/')
+      : contents;
+    write(join(folder, 'dist', basename(path)), text);
+  }
   // Source maps name these files. What makes contracts from documents is the server package's.
   const isClient = (file: string): boolean => !file.endsWith('/codegen');
   cpSync(join(root, 'src/client'), join(folder, 'src'), { recursive: true, filter: isClient });
   if (withTypes)
-    await writeTypes(root, join(folder, 'dist'), join(root, clientFolder, 'tsconfig.json'));
+    await writeTypes(root, join(folder, 'dist'), join(root, 'packages/client/tsconfig.json'));
 }

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { keptConsole } from './console.ts';
+import { buildConsole } from './console.ts';
 import { joinModules } from './join-modules.ts';
 import { run } from './run.ts';
 
@@ -41,8 +41,8 @@ export async function compileTree(root: string, form: TreeForm = 'coded'): Promi
   removeForgotten(builds);
   const copy = mkdtempSync(join(builds, `test-${process.pid}-`));
   try {
-    const [page] = await Promise.all([keptConsole(root, builds), compileSources(root, copy, form)]);
-    cpSync(page, join(copy, 'dist/console'), { recursive: true });
+    const page = buildConsole(root, join(copy, 'dist/console'));
+    await Promise.all([page, compileSources(root, copy, form)]);
   } catch (error) {
     rmSync(copy, { recursive: true });
     throw error;
@@ -71,8 +71,7 @@ function removeForgotten(builds: string): void {
     const path = join(builds, name);
     // What other scripts have installed here is no copy, and stays.
     const isOld = Date.now() - statSync(path).mtimeMs > 86_400_000;
-    if (isOld && /^(?:test|console|reference)-/.test(name))
-      rmSync(path, { recursive: true, force: true });
+    if (isOld && /^(?:test|reference)-/.test(name)) rmSync(path, { recursive: true, force: true });
   }
 }
 

@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { bytesText, msText, roundMsText, timeText } from '../parts/figures-text.ts';
 import { keepDrawn } from '../parts/keep-drawn.ts';
 import { Table } from '../parts/table.tsx';

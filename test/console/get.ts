@@ -1,7 +1,7 @@
-import { cpSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { keptConsole } from '../../scripts/console.ts';
+import { buildConsole } from '../../scripts/console.ts';
 import { root, tree } from '../files.ts';
 
 export interface Got {
@@ -36,6 +36,5 @@ export function get(
 /** The page has been built for this run: `npm test` does that, and a test that runs from the sources does it itself. */
 export async function ensureBuilt(): Promise<void> {
   const built = join(tree, 'dist/console');
-  if (existsSync(built)) return;
-  cpSync(await keptConsole(root, join(root, '.build')), built, { recursive: true });
+  if (!existsSync(built)) await buildConsole(root, built);
 }

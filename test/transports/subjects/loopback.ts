@@ -17,7 +17,7 @@ import { piecesOf } from './pieces.ts';
  * The contract of a transport in its smallest form: messages and answers go from one object to another. What it leaves
  * out is what sockets ask for: a caller here takes its answers at once, so none of them waits in the memory for replies.
  */
-export class LoopbackServer implements Server {
+class LoopbackServer implements Server {
   readonly service: Service;
   readonly maxMessageBytes: number;
   readonly authenticator: Authenticator<SentFacts> | undefined;
@@ -48,10 +48,6 @@ export class LoopbackServer implements Server {
     while (this.open.size > 0) await once(this.#events, 'settled');
   }
 
-  begin(caller: LoopbackConnection, facts: SentFacts, length: number): LoopbackRequest {
-    return new LoopbackRequest(this, caller, facts, length);
-  }
-
   settled(request: LoopbackRequest): void {
     this.open.delete(request);
     this.#events.emit('settled');
@@ -59,10 +55,10 @@ export class LoopbackServer implements Server {
 }
 
 /** The server's side of one request. */
-export class LoopbackRequest {
-  readonly server: LoopbackServer;
-  readonly caller: LoopbackConnection;
-  readonly scope: RequestScope;
+class LoopbackRequest {
+  readonly #server: LoopbackServer;
+  readonly #caller: LoopbackConnection;
+  readonly #scope: RequestScope;
   readonly #body: RequestBody | undefined;
   #isHandled = false;
   #isOver = false;
@@ -73,73 +69,56 @@ export class LoopbackRequest {
     facts: SentFacts,
     length: number,
   ) {
-    this.server = server;
-    this.caller = caller;
+    this.#server = server;
+    this.#caller = caller;
     server.open.add(this);
-    this.scope = this.scopeOf(facts);
+    const { tenant, timeoutMs, traceparent } = facts;
+    const headers = tenant === undefined ? undefined : { 'x-tenant': tenant };
+    const scope = new RequestScope({ headers, timeoutMs, traceparent, remoteAddress: 'loopback' });
+    this.#scope = scope;
     const { maxMessageBytes: limit, service, authenticator } = server;
-    if (length > this.limit) {
-      this.answer(errorReply('null', ErrorCode.LimitExceeded, { limit }));
+    if (length > limit) {
+      this.#answer(errorReply('null', ErrorCode.LimitExceeded, { limit }));
       return;
     }
-    const body = RequestBody.reserve(service.bodyMemory, length, this.scope);
+    const body = RequestBody.reserve(service.bodyMemory, length, scope);
     if (typeof body === 'string') {
-      this.answer(overloadedReply(body));
+      this.#answer(overloadedReply(body));
       return;
     }
     this.#body = body;
-    this.scope.body = this.#body.lease;
-    if (authenticator !== undefined) this.scope.verdict = authenticator(facts);
+    scope.body = body.lease;
+    if (authenticator !== undefined) scope.verdict = authenticator(facts);
   }
 
   /** A piece of its body has come. */
   add(piece: Uint8Array): void {
     if (this.#isOver || this.#body === undefined) return;
     this.#body.add(piece);
-    if (this.#body.missing === 0) this.handle(this.#body.end());
+    if (this.#body.missing > 0) return;
+    this.#isHandled = true;
+    this.#server.service.handle(this.#body.end(), this.#scope, {
+      onReply: (reply) => {
+        this.#body?.release();
+        if (!this.#isOver) this.#answer(reply);
+      },
+    });
   }
 
   /** The caller has gone. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (!this.#isHandled) this.release();
-    this.server.settled(this);
-    this.cancel();
+    if (!this.#isHandled) this.#body?.release();
+    this.#server.settled(this);
+    this.#scope.cancel();
   }
 
-  protected get limit(): number {
-    return this.server.maxMessageBytes;
-  }
-
-  protected scopeOf({ tenant, timeoutMs, traceparent }: SentFacts): RequestScope {
-    const headers = tenant === undefined ? undefined : { 'x-tenant': tenant };
-    return new RequestScope({ headers, timeoutMs, traceparent, remoteAddress: 'loopback' });
-  }
-
-  protected handle(bytes: Uint8Array): void {
-    this.#isHandled = true;
-    this.server.service.handle(bytes, this.scope, { onReply: (reply) => this.finish(reply) });
-  }
-
-  protected finish(reply: Reply): void {
-    this.release();
-    if (!this.#isOver) this.answer(reply);
-  }
-
-  protected answer(reply: Reply): void {
+  #answer(reply: Reply): void {
     this.#isOver = true;
-    this.caller.deliver(reply === undefined ? undefined : Buffer.from(reply).toString());
-    this.caller.requests.delete(this);
-    this.server.settled(this);
-  }
-
-  protected release(): void {
-    this.#body?.release();
-  }
-
-  protected cancel(): void {
-    this.scope.cancel();
+    this.#caller.deliver(reply === undefined ? undefined : Buffer.from(reply).toString());
+    this.#caller.requests.delete(this);
+    this.#server.settled(this);
   }
 }
 
@@ -185,34 +164,24 @@ class LoopbackConnection implements Connection {
   }
 
   #begin(facts: SentFacts, length: number): LoopbackRequest {
-    const request = this.#server.begin(this, facts, length);
+    const request = new LoopbackRequest(this.#server, this, facts, length);
     this.requests.add(request);
     return request;
   }
 }
 
-export function loopbackSubject(
-  name: string,
-  create: (service: Service, options: TransportOptions) => LoopbackServer,
-): Subject {
-  return {
-    name,
-    can: [
-      'messages',
-      'metadata',
-      'authenticates',
-      'says-nothing',
-      'counts-bodies',
-      'reads-on',
-      'pieces',
-      'sees-leaving',
-    ],
-    carries: () => true,
-    serve: async (service, options) => create(service, options),
-  };
-}
-
-export const loopback = loopbackSubject(
-  'loopback',
-  (service, options) => new LoopbackServer(service, options),
-);
+export const loopback: Subject = {
+  name: 'loopback',
+  can: [
+    'messages',
+    'metadata',
+    'authenticates',
+    'says-nothing',
+    'counts-bodies',
+    'reads-on',
+    'pieces',
+    'sees-leaving',
+  ],
+  carries: () => true,
+  serve: async (service, options) => new LoopbackServer(service, options),
+};

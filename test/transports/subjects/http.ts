@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
@@ -12,16 +12,16 @@ import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts'
 import { createFetchHandler } from '../../../src/server/http/fetch/handler.ts';
 import { listen } from '../../../src/server/http/listen.ts';
 import { createNodeHandler, type NodeHandler } from '../../../src/server/http/node/handler.ts';
-import { post, RawClient } from '../../http/raw-client.ts';
+import { post, RawClient, type RawResponse } from '../../http/raw-client.ts';
 import { defaults } from '../../http/stub-server.ts';
 import type { ServerName } from '../../servers.ts';
-import type { Connection, SentFacts, Server, Subject, TransportOptions } from '../subject.ts';
+import type { Connection, SentFacts, Subject, TransportOptions } from '../subject.ts';
 import { piecesOf } from './pieces.ts';
 
 /** Where a handler or a server listens. */
 export interface Listening {
   readonly port: number;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export type Put = (service: Dispatcher, options: HttpOptions) => Promise<Listening>;
@@ -52,33 +52,45 @@ export function headersOf({ tenant, token, timeoutMs, traceparent }: SentFacts) 
   };
 }
 
-class HttpConnection implements Connection {
-  readonly #client: RawClient;
+/** What a message of JSON-RPC is as a request, and an answer as its reply. */
+export interface HttpForm {
+  request(message: string | Uint8Array, facts: SentFacts): Buffer;
+  reply(response: RawResponse): string | undefined;
+}
 
-  private constructor(client: RawClient) {
+const plain: HttpForm = {
+  request: (message, facts) => post(message, headersOf(facts)),
+  reply: ({ status, body }) => (status === 204 ? undefined : body.toString()),
+};
+
+export class HttpConnection implements Connection {
+  readonly #client: RawClient;
+  readonly #form: HttpForm;
+
+  private constructor(client: RawClient, form: HttpForm) {
     this.#client = client;
+    this.#form = form;
   }
 
-  static async open(port: number): Promise<HttpConnection> {
+  static async open(port: number, form: HttpForm): Promise<HttpConnection> {
     const client = new RawClient(port);
     await once(client.socket, 'connect');
-    return new HttpConnection(client);
+    return new HttpConnection(client, form);
   }
 
   async send(message: string | Uint8Array, facts: SentFacts = {}, pieces = 1): Promise<void> {
-    for (const piece of piecesOf(post(message, headersOf(facts)), pieces)) {
+    for (const piece of piecesOf(this.#form.request(message, facts), pieces)) {
       await this.#client.write(piece);
       if (pieces > 1) await nextTurn();
     }
   }
 
   sendPart(message: string): Promise<void> {
-    return this.#client.write(post(message).subarray(0, -1));
+    return this.#client.write(this.#form.request(message, {}).subarray(0, -1));
   }
 
   async receive(): Promise<string | undefined> {
-    const { status, body } = await this.#client.response();
-    return status === 204 ? undefined : body.toString();
+    return this.#form.reply(await this.#client.response());
   }
 
   leave(): void {
@@ -102,10 +114,10 @@ export function httpSubject({ name, put, ...server }: WayIn): Subject {
       'sees-leaving',
     ],
     carries: () => true,
-    async serve(service, options): Promise<Server> {
+    async serve(service, options) {
       const listening = await put(service, optionsOf(options));
       return {
-        connect: () => HttpConnection.open(listening.port),
+        connect: () => HttpConnection.open(listening.port, plain),
         close: () => listening.close(),
       };
     },
@@ -119,14 +131,14 @@ function server(transport: ServerName): Put {
   };
 }
 
-async function listenWith(handler: RequestListener): Promise<Listening> {
-  const own = createServer(handler);
+/** Has a server listen. @param end what begins to end with it */
+export async function listenWith(own: Server, end?: () => unknown): Promise<Listening> {
   await once(own.listen(0, '127.0.0.1'), 'listening');
   let closing: Promise<unknown> | undefined;
   return {
     port: (own.address() as AddressInfo).port,
-    async close() {
-      closing ??= new Promise((resolve) => own.close(resolve));
+    close: async () => {
+      closing ??= Promise.all([new Promise((resolve) => own.close(resolve)), end?.()]);
       await closing;
     },
   };
@@ -145,14 +157,14 @@ export const waysIn: readonly WayIn[] = [
   { name: 'node:http', put: server('node'), server: 'node' },
   {
     name: 'nodeHandler() in node:http',
-    put: (service, options) => listenWith(createNodeHandler(service, options)),
+    put: (service, options) => listenWith(createServer(createNodeHandler(service, options))),
   },
   {
     name: 'nodeHandler() in Express',
     put: (service, options) => {
       const app = express();
       app.use('/rpc', createNodeHandler(service, options));
-      return listenWith(app);
+      return listenWith(createServer(app));
     },
   },
   {
@@ -174,7 +186,7 @@ export const waysIn: readonly WayIn[] = [
       const handler = createFetchHandler(service, options);
       app.all('/rpc', ({ req }) => handler(req.raw));
       const listener = getRequestListener(app.fetch);
-      return listenWith((request, response) => void listener(request, response));
+      return listenWith(createServer((request, response) => void listener(request, response)));
     },
   },
 ];

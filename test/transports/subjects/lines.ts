@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LineService, serveLines } from '../../../examples/lines.ts';
 import type { Connection, Subject } from '../subject.ts';
+import { listenWith } from './http.ts';
 import { piecesOf } from './pieces.ts';
 
 /** The lines of examples/, which its programs serve over stdin and stdout, and over TCP. */
@@ -28,17 +29,10 @@ export const lines: Subject = {
         socket.end();
       });
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    let closing: Promise<unknown> | undefined;
-    return {
-      connect: () => LineConnection.open(port),
-      async close() {
-        closing ??= new Promise((resolve) => server.close(resolve));
-        for (const served of open) served.stop();
-        await closing;
-      },
-    };
+    const { port, close } = await listenWith(server, () => {
+      for (const served of open) served.stop();
+    });
+    return { connect: () => LineConnection.open(port), close };
   },
 };
 

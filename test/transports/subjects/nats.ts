@@ -1,12 +1,11 @@
 import { type NatsConnection as Client, connect, headers, type Msg, nuid } from 'nats';
-import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
 import { connectNats } from '../../../src/extras/nats/connection/connect.ts';
 import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
 import { natsOptions, RecordedEvents } from '../../nats/connected.ts';
 import type { NatsServer } from '../../nats/nats-server.ts';
 import { CutProxy, type Cutting } from '../cut-proxy.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
-import { headersOf } from './http.ts';
+import { headersOf, optionsOf } from './http.ts';
 
 /** Another program's client of NATS, whose answers come to an inbox of its own. */
 class NatsCaller implements Connection {
@@ -68,22 +67,12 @@ export function natsEndpoints(server: () => NatsServer, cutting?: Cutting): Subj
     name: cutting === undefined ? 'NATS' : `NATS, ${cutting.name}`,
     can: ['messages', 'metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
     carries: () => true,
-    async serve(service, { maxMessageBytes, askCaller }) {
+    async serve(service, options) {
+      const { authenticate, forwardHeaders, maxBodyBytes } = optionsOf(options);
       const { url } = server();
       const proxy = cutting && (await CutProxy.open(Number(new URL(url).port), cutting));
       const own = proxy === undefined ? url : `nats://127.0.0.1:${proxy.port}`;
       const connection = await connectNats(natsOptions(own), new RecordedEvents());
-      const authenticate =
-        askCaller &&
-        createAuthenticator(
-          'authenticate',
-          ({
-            headers: given,
-          }: {
-            readonly headers: Readonly<Record<string, string | undefined>>;
-          }) => askCaller(given['x-token']),
-          () => {},
-        );
       const name = `s${connection.nuid()}`;
       const endpoints = new Endpoints({
         connection,
@@ -94,8 +83,8 @@ export function natsEndpoints(server: () => NatsServer, cutting?: Cutting): Subj
         started: new Date(0).toISOString(),
         served: () => ({ names: [], contract: 'none' }),
         authenticate,
-        forwardHeaders: ['x-tenant'],
-        maxBodyBytes: maxMessageBytes,
+        forwardHeaders,
+        maxBodyBytes,
         maxDepth: 64,
         natsReplyPrefixes: ['answers'],
       });

@@ -1,12 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createUpgrades } from '../../../src/server/http/node/upgrade.ts';
 import { frame, opcodes, RawSocket } from '../../http/socket/raw-socket.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
-import { headersOf, type Listening, optionsOf, type Put, type WayIn } from './http.ts';
+import { headersOf, listenWith, optionsOf, type Put, type WayIn } from './http.ts';
 import { piecesOf } from './pieces.ts';
 
 /**
@@ -103,18 +101,9 @@ export function socketSubject({ name, put, ...server }: WayIn): Subject {
   };
 }
 
-const mounted: Put = async (service, options): Promise<Listening> => {
+const mounted: Put = (service, options) => {
   const upgrades = createUpgrades(service, options);
-  const own = createServer().on('upgrade', upgrades.handle);
-  await once(own.listen(0, '127.0.0.1'), 'listening');
-  let closing: Promise<unknown> | undefined;
-  return {
-    port: (own.address() as AddressInfo).port,
-    async close() {
-      closing ??= Promise.all([new Promise((resolve) => own.close(resolve)), upgrades.close()]);
-      await closing;
-    },
-  };
+  return listenWith(createServer().on('upgrade', upgrades.handle), () => upgrades.close());
 };
 
 /** A server of node:http that is somebody else's. */

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HttpApi } from '../../../src/extras/openapi/http-api.ts';
-import { post, RawClient, type RawResponse } from '../../http/raw-client.ts';
-import type { Connection, SentFacts, Server, Subject } from '../subject.ts';
-import { headersOf, optionsOf, type WayIn, waysIn } from './http.ts';
-import { piecesOf } from './pieces.ts';
+import { post, type RawResponse } from '../../http/raw-client.ts';
+import type { Subject } from '../subject.ts';
+import { HttpConnection, type HttpForm, headersOf, optionsOf, type WayIn, waysIn } from './http.ts';
 
 /** A call that a URL stands for. */
 interface Call {
@@ -48,46 +45,19 @@ function replyOf(id: unknown, { status, body }: RawResponse): string {
     : JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: title, data } });
 }
 
-class UrlConnection implements Connection {
-  readonly #client: RawClient;
+/** Of one connection, whose answers come in the order of its calls. */
+function urlForm(): HttpForm {
   /** Of the calls whose answers have not come. */
-  readonly #ids: unknown[] = [];
-
-  private constructor(client: RawClient) {
-    this.#client = client;
-  }
-
-  static async open(port: number): Promise<UrlConnection> {
-    const client = new RawClient(port);
-    await once(client.socket, 'connect');
-    return new UrlConnection(client);
-  }
-
-  async send(message: string | Uint8Array, facts: SentFacts = {}, pieces = 1): Promise<void> {
-    for (const piece of piecesOf(this.#request(message, facts), pieces)) {
-      await this.#client.write(piece);
-      if (pieces > 1) await nextTurn();
-    }
-  }
-
-  sendPart(message: string): Promise<void> {
-    return this.#client.write(this.#request(message, {}).subarray(0, -1));
-  }
-
-  async receive(): Promise<string | undefined> {
-    return replyOf(this.#ids.shift(), await this.#client.response());
-  }
-
-  leave(): void {
-    this.#client.destroy();
-  }
-
-  #request(message: string | Uint8Array, facts: SentFacts): Buffer {
-    const call = callOf(message);
-    if (call === undefined) throw new Error('no URL stands for this message');
-    this.#ids.push(call.id);
-    return post(JSON.stringify(call.params), headersOf(facts), `/api/${call.method}`);
-  }
+  const ids: unknown[] = [];
+  return {
+    request(message, facts) {
+      const call = callOf(message);
+      if (call === undefined) throw new Error('no URL stands for this message');
+      ids.push(call.id);
+      return post(JSON.stringify(call.params), headersOf(facts), `/api/${call.method}`);
+    },
+    reply: (response) => replyOf(ids.shift(), response),
+  };
 }
 
 function subject({ name, put, ...server }: WayIn): Subject {
@@ -96,12 +66,12 @@ function subject({ name, put, ...server }: WayIn): Subject {
     ...server,
     can: ['metadata', 'authenticates', 'keeps-order', 'pieces', 'sees-leaving'],
     carries: (message) => callOf(message) !== undefined,
-    async serve(service, options): Promise<Server> {
+    async serve(service, options) {
       const http = optionsOf(options);
       const api = new HttpApi(service, http, options.askCaller !== undefined);
       const listening = await put(service, { ...http, routes: () => api.routes('/api') });
       return {
-        connect: () => UrlConnection.open(listening.port),
+        connect: () => HttpConnection.open(listening.port, urlForm()),
         close: () => listening.close(),
       };
     },

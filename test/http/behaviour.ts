@@ -25,7 +25,7 @@ export function behaviour(transport: ServerName): void {
     routes(start, transport);
     rejections(start);
     badRequests(start, transport);
-    bodies(start, transport);
+    bodies(start);
     chunked(start, transport);
     slowBodies(start);
     cors(start);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type ConfigOptions, RegistrationError, Router } from '../../src/index.ts';
@@ -43,10 +42,12 @@ interface Limit {
 
 /** Beside those of the group Limits: those that the page keeps with their own kind. */
 const elsewhere = ['allowedHosts', 'bodyTimeoutMs', 'maxQueueMs', 'maxRequestMs', 'timeoutMs'];
-/** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
-const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
+/** test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
+const ofQueueAndTime = ['maxQueue', 'maxQueueMs', 'maxRequestMs', 'timeoutMs'];
+/** test/http/event-stream has them, and test/http/socket/subscriptions.test.ts the last. */
+const ofStreams = ['maxStreams', 'maxStreamMs', 'maxStreamsPerConnection'];
 /** test/app/callers.test.ts has them over every way in, and test/http/behaviour the hosts and the connections. */
-const ofOthers = ['rateLimit', 'maxInFlightPerCaller', 'allowedHosts', 'maxConnections'];
+const ofCallers = ['rateLimit', 'maxInFlightPerCaller', 'allowedHosts', 'maxConnections'];
 
 const codeOf = (reply: RawResponse) => json(reply).error?.code;
 const padded = (bytes: number, ...[method, params = {}]: Parameters<typeof rpc>) =>
@@ -76,16 +77,6 @@ function router() {
     return new Promise<string>((resolve) => waiting.push(() => resolve('waited')));
   });
   return { router: made, ran, waiting };
-}
-
-/** With a stream that gives one value and then goes on for ever. */
-function ticking() {
-  const { router: made } = router();
-  made.rpc({ name: 'ticks' }, async function* ticks(_params, { signal }) {
-    yield 1;
-    await once(signal, 'abort');
-  });
-  return made;
 }
 
 const limits: readonly Limit[] = [
@@ -480,79 +471,6 @@ const limits: readonly Limit[] = [
     },
   },
   {
-    of: 'maxStreams',
-    what: '-32000 with its id and retryAfterMs, calls go on',
-    async run(start) {
-      const { client } = await start({ router: ticking(), maxStreams: 1 });
-      const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
-      const { result } = JSON.parse(await one.ask(rpc('ticks')));
-      await one.receive();
-      const { id, error } = JSON.parse(await other.ask(rpc('ticks', {}, 'second')));
-      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000, retry: true };
-      assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
-      assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
-      assert.equal(JSON.parse(await one.ask(rpc('rpc.unsubscribe', [result]))).result, true);
-      assert.match(JSON.parse(await other.ask(rpc('ticks'))).result, /^0x/);
-    },
-  },
-  {
-    of: 'maxStreamMs',
-    what: 'the stream ends with -32001',
-    async run(start) {
-      const { client } = await start({ router: ticking(), maxStreamMs: 50 });
-      const socket = await RawSocket.open(client());
-      const { result } = JSON.parse(await socket.ask(rpc('ticks')));
-      // On a busy machine the time may be over before the first value.
-      let end: {
-        method: string;
-        params: { subscription: string; error: { code: number; data: unknown } };
-      };
-      do end = JSON.parse(await socket.receive());
-      while (end.method === 'ticks');
-      const { method, params } = end;
-      assert.deepEqual([method, params.subscription], ['rpc.end', result]);
-      assert.deepEqual([params.error.code, params.error.data], [-32001, { timeoutMs: 50 }]);
-    },
-  },
-  {
-    of: 'maxStreamsPerConnection',
-    what: '-32004 with the limit, other connections go on',
-    async run(start) {
-      const { client } = await start({ router: ticking(), maxStreamsPerConnection: 1 });
-      const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
-      assert.match(JSON.parse(await one.ask(rpc('ticks'))).result, /^0x/);
-      await one.receive();
-      const { id, error } = JSON.parse(await one.ask(rpc('ticks', {}, 'second')));
-      assert.deepEqual([id, error], ['second', tooMuch(1)]);
-      assert.match(JSON.parse(await other.ask(rpc('ticks'))).result, /^0x/);
-    },
-  },
-  {
-    of: 'maxQueue',
-    what: '-32000 with retryAfterMs',
-    async run(start, t) {
-      const { app, client } = await start({ maxQueue: 2 });
-      const folder = mkdtempSync(join(tmpdir(), 'tandem-limits-'));
-      t.after(() => rmSync(folder, { recursive: true }));
-      const file = join(folder, 'journal');
-      const hold = post(rpc('hold', { file, text: 'a' }));
-      const clients = [client(), client(), client()];
-      for (const [i, one] of clients.entries()) {
-        await one.write(hold);
-        const pool = () => app.dispatcher.stats().pool;
-        await until(() => app.dispatcher.stats().inFlight > i);
-        // The first one runs, the others wait. Before it begins, a worker that gets no processor may have it taken back.
-        await until(() => existsSync(file));
-        assert.equal(pool()?.queued, Math.max(0, i));
-      }
-      const { error } = json(await client().ask(hold));
-      assert.equal(error.code, -32000);
-      assert.ok((error.data as { retryAfterMs: number }).retryAfterMs >= 1);
-      writeFileSync(`${file}.go`, '');
-      for (const one of clients) assert.equal(json(await one.response()).result, 'a');
-    },
-  },
-  {
     of: 'bodyTimeoutMs',
     what: 'who does not read is cut, with 1 s more for each 64 KiB',
     async run(start, t) {
@@ -597,7 +515,8 @@ describe('limits', () => {
     const [ofGroup = ''] = page.split('\n**Limits**\n')[1]?.split(/^\*\*/m) ?? [];
     const inGroup = Array.from(ofGroup.matchAll(/^\| `(\w+)` /gm), ([, name = '']) => name);
     assert.ok(inGroup.length > 10);
-    const tested = new Set<string>([...limits.map((limit) => limit.of), ...timed, ...ofOthers]);
+    const others = [...ofQueueAndTime, ...ofStreams, ...ofCallers];
+    const tested = new Set<string>([...limits.map((limit) => limit.of), ...others]);
     for (const name of [...inGroup, ...elsewhere]) {
       assert.ok(tested.has(name), name);
       assert.match(page, new RegExp(`^\\| \`${name}\` .* Why: .{10}`, 'm'));

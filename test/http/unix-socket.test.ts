@@ -19,6 +19,7 @@ import { recorder } from '../harness.ts';
 import { allServers } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
+import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
@@ -78,17 +79,8 @@ for (const transport of allServers) {
 
     test('carries WebSockets', async (t) => {
       const { client } = await start(t, { socket: place().socket });
-      const one = client();
-      await one.write(
-        request('GET', '/rpc', [
-          'upgrade: websocket',
-          'connection: Upgrade',
-          'sec-websocket-version: 13',
-          'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==',
-        ]),
-      );
-      while (!one.received.includes('\r\n\r\n')) await one.change();
-      assert.match(one.received.toString(), /^HTTP\/1\.1 101 /);
+      const socket = await RawSocket.open(client());
+      assert.equal(JSON.parse(await socket.ask(rpc('echo', 'x'))).result, 'x');
     });
 
     test('a file that a dead server left is replaced', async (t) => {

@@ -5,11 +5,10 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { isIncluded } from '../../servers.ts';
 import { ownServers, rpc, Stage } from './stage.ts';
 
-const post = (body: string, signal?: AbortSignal) => ({
+const post = (body: string) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
   body,
-  ...(signal === undefined ? {} : { signal }),
 });
 
 for (const way of ownServers.filter(isIncluded)) {
@@ -38,17 +37,6 @@ for (const way of ownServers.filter(isIncluded)) {
           values.push(params?.result ?? result);
         }
         assert.deepEqual(values, [...Array.from({ length: 500 }, (_, i) => i), 'all']);
-      }),
-    );
-
-    test(
-      'fetch that is aborted ends the generator',
-      withStage(async (stage, url) => {
-        const leave = new AbortController();
-        const response = await fetch(url, post(rpc('quiet'), leave.signal));
-        await response.body?.getReader().read();
-        leave.abort();
-        await stage.untilClosed();
       }),
     );
 

@@ -10,13 +10,7 @@ import {
 } from '../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
 import { Operations } from '../../src/extras/openapi/operation.ts';
-import {
-  type CacheOptions,
-  type ErrorDeclaration,
-  procedure,
-  RegistrationError,
-  Router,
-} from '../../src/index.ts';
+import { type CacheOptions, procedure, RegistrationError, Router } from '../../src/index.ts';
 
 const readOnly = { readOnly: true };
 
@@ -178,13 +172,7 @@ describe('what a service knows of the facade', () => {
 
   test('a shared cache must not keep what depends on who calls', () => {
     const table = tableOf(guarded);
-    assert.throws(
-      () => new Operations(table, [], true).assertCaches(),
-      (error) =>
-        error instanceof StartupError && /procedure mine has cache\.scope/.test(error.message),
-    );
-    new Operations(table, [], false).assertCaches();
-    // A reload is not refused: what it brings is kept by the caller alone.
+    // A start is refused (starting.test.ts), a reload is not: what it brings is kept by the caller alone.
     const headers = [true, false].map(
       (hasAuth) => new Operations(table, [], hasAuth).find('mine')?.cacheControl,
     );
@@ -214,34 +202,14 @@ describe('what a service knows of the facade', () => {
 });
 
 describe('the status of a declared error', () => {
-  const declare = (error: ErrorDeclaration) =>
-    procedure({ name: 'p', errors: { A: error } }, () => 1);
-  const statusOf = (error: ErrorDeclaration): number | undefined => {
-    const table = new Map([['p', declare(error)]]);
-    return new Operations(table, [], false).find('p')?.errors.get(error.code)?.status;
-  };
-
-  test('is declared, or its code, or 422', () => {
-    for (const [code, status, expected] of [
-      [4009, 409, 409],
-      [4009, undefined, 422],
-      [410, undefined, 410],
-      [410, 404, 404],
-      [401, undefined, 401],
-      [599, undefined, 599],
-      [600, undefined, 422],
-      [399, undefined, 422],
-      // These tell of the connection, and clients act on them.
-      ...[407, 408, 411, 421, 425, 426, 431].map((code) => [code, undefined, 422] as const),
-    ] as const) {
-      assert.equal(statusOf({ code, message: 'x', status }), expected, `${code} ${status}`);
-    }
-  });
-
   test('is refused where it is none', () => {
     for (const status of [200, 399, 600, 408, 421, 400.5, Number.NaN, '409', null]) {
       assert.throws(
-        () => declare({ code: 1, message: 'x', status: status as number }),
+        () =>
+          procedure(
+            { name: 'p', errors: { A: { code: 1, message: 'x', status: status as number } } },
+            () => 1,
+          ),
         (error) =>
           error instanceof RegistrationError && /errors\.A\.status must be/.test(error.message),
       );

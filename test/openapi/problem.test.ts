@@ -15,6 +15,7 @@ router.rpc(
       Locked: { code: 4010, message: 'Locked', status: 423 },
       Gone: { code: 410, message: 'Gone' },
       Late: { code: 408, message: 'Late' },
+      Lost: { code: 411, message: 'Lost', status: 404 },
     },
   },
   () => null,
@@ -68,6 +69,7 @@ describe('the status of an error', () => {
     [4010, undefined, 423],
     [410, undefined, 410],
     [408, undefined, 422],
+    [411, undefined, 404],
     // Thrown without a declaration.
     [401, undefined, 401],
     [599, undefined, 599],
@@ -76,11 +78,7 @@ describe('the status of an error', () => {
     [399, undefined, 422],
     [0, undefined, 422],
     [-32050, undefined, 422],
-    ...[407, 408, 411, 421, 425, 426, 431].map((code): [number, Data, number] => [
-      code,
-      undefined,
-      422,
-    ]),
+    ...[407, 421, 425, 426, 431].map((code): [number, Data, number] => [code, undefined, 422]),
   ];
   for (const [code, data, status, retryAfter] of cases) {
     test(`${code} ${JSON.stringify(data) ?? ''}: ${status}`, () => {

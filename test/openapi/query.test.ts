@@ -50,14 +50,12 @@ function read(query: string, rules = all, maxDepth = 30, bytesName?: string): un
 }
 
 describe('the params of a query', () => {
+  /** Beside those of cases/reads.ts. */
   const cases: readonly (readonly [query: string, params: object])[] = [
     ['', {}],
     // Where a string may stand, each text is itself.
-    ['s=5', { s: '5' }],
-    ['s=', { s: '' }],
     ['s', { s: '' }],
     ['s=null', { s: 'null' }],
-    ['sn=5', { sn: '5' }],
     ['any=%7B%7D', { any: '{}' }],
     ['word=a', { word: 'a' }],
     ['s=a+b%2Bc', { s: 'a b+c' }],
@@ -70,9 +68,6 @@ describe('the params of a query', () => {
     ['n=1E%2B2', { n: 100 }],
     ['i=5', { i: 5 }],
     ['i=1.5', { i: 1.5 }],
-    ['lit=1', { lit: 1 }],
-    ['nn=5', { nn: 5 }],
-    ['mix=1', { mix: 1 }],
     ...[
       '',
       '%2B1',
@@ -89,30 +84,23 @@ describe('the params of a query', () => {
       '１',
     ].map((text): [string, object] => [`n=${text}`, { n: decodeURIComponent(text) }]),
     // true and false, and no others.
-    ['f=true', { f: true }],
     ['f=false', { f: false }],
-    ['mix=true', { mix: true }],
     ...['1', '0', 'TRUE', 'yes', ''].map((text): [string, object] => [`f=${text}`, { f: text }]),
-    ['nn=null', { nn: null }],
     ['nothing=null', { nothing: null }],
     ['nothing=', { nothing: '' }],
     ['n=null', { n: 'null' }],
     // Objects as JSON.
-    ['near=%7B%22lat%22:1%7D', { near: { lat: 1 } }],
     ['near=%20%7B%20%7D%20', { near: {} }],
     ['near=%7B%22lat%22:1', { near: '{"lat":1' }],
     ['near=%7B%7D,%22s%22:1', { near: '{},"s":1' }],
     ['near=[1]', { near: '[1]' }],
     ['near%5Blat%5D=1', { 'near[lat]': '1' }],
     // Arrays: an item each time, or JSON where no item is a string.
-    ['tags=a', { tags: ['a'] }],
-    ['tags=a&tags=b%2Cc', { tags: ['a', 'b,c'] }],
     ['tags=a,b', { tags: ['a,b'] }],
     ['tags=%5B%22a%22%5D', { tags: ['["a"]'] }],
     ['tags=', { tags: [''] }],
     ['ids=1', { ids: [1] }],
     ['ids=1&s=x&ids=2', { ids: [1, 2], s: 'x' }],
-    ['ids=%5B1,2%5D', { ids: [1, 2] }],
     ['ids=%5B%5D', { ids: [] }],
     ['ids=1,2', { ids: ['1,2'] }],
     ['ids=1&ids=x', { ids: [1, 'x'] }],

@@ -6,6 +6,7 @@ import { root } from '../files.ts';
 
 /** What a page loads of the client. */
 const core: readonly string[] = ['index'];
+const whole: readonly string[] = [...core, 'sse', 'socket'];
 /**
  * 375 bytes above 3 KB, 3.75 KB and 5 KB: errors that say which option was forgotten, `streams` or `hints`, or that the URL has a wrong
  * scheme, and the check of a `traceparent`. Without the errors a forgotten option is found in the answers of the server, or in the end of the process.
@@ -13,11 +14,12 @@ const core: readonly string[] = ['index'];
 const limits: readonly (readonly [what: string, modules: readonly string[], bytes: number])[] = [
   ['3.375 KB', core, 3456],
   ['4.125 KB with streams over fetch', [...core, 'sse'], 4224],
-  ['5.25 KB with streams over fetch and WebSocket', [...core, 'sse', 'socket'], 5376],
+  ['5.25 KB with streams over fetch and WebSocket', whole, 5376],
+  ['1.2 KB for TanStack Query, without the client', ['tanstack'], 1229],
 ];
 
 /** The client as a page would carry it. */
-async function bundle(modules: readonly string[] = core) {
+async function bundle(modules: readonly string[]) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     stdin: {
@@ -29,6 +31,7 @@ async function bundle(modules: readonly string[] = core) {
     format: 'esm',
     // Node's own modules can't be resolved for it: an import of one fails here.
     platform: 'browser',
+    external: modules.includes('tanstack') ? ['@tanstack/query-core'] : [],
     target: 'es2022',
     write: false,
     metafile: true,
@@ -48,7 +51,7 @@ describe('tandem-rpc/client', () => {
   }
 
   it('is made of its own files alone', async () => {
-    const { inputs } = await bundle(limits.at(-1)?.[1]);
+    const { inputs } = await bundle(whole);
     assert.deepEqual(
       inputs.filter((file) => !file.startsWith('src/client/') || file.includes('codegen')),
       [],
@@ -56,8 +59,12 @@ describe('tandem-rpc/client', () => {
     assert.ok(inputs.includes('src/client/client.ts'));
   });
 
+  it('has no code of the client in its part for TanStack Query', async () => {
+    assert.deepEqual((await bundle(['tanstack'])).inputs, ['src/client/tanstack.ts']);
+  });
+
   it('runs where there is nothing but fetch, WebSocket and the web', async () => {
-    const { code } = await bundle(limits.at(-1)?.[1]);
+    const { code } = await bundle(whole);
     const text = Buffer.from(code).toString();
     assert.doesNotMatch(text, /\b(?:require|process|Buffer|globalThis|window|document|self)\b/);
   });

@@ -1,216 +1,181 @@
 import assert from 'node:assert/strict';
-import { before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { HTTPTransport, Client as OpenRpcClient, RequestManager } from '@open-rpc/client-js';
 import { JsonRpcProvider } from 'ethers';
 import jayson from 'jayson/promise/index.js';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
-import { type HttpTransportConfig, http } from 'viem';
+import { http } from 'viem';
 import { suiteLifetime } from '../harness.ts';
 import { postJson } from '../post-json.ts';
+import { until } from '../turns.ts';
 import { serve } from './serve.ts';
 
-/** Clients that others wrote, as their own documents say to use them. */
-describe('foreign clients', () => {
-  let url: string;
-  const lifetime = suiteLifetime();
-  before(async () => {
-    url = await serve(lifetime);
-  });
+type Call = readonly [method: string, params: unknown];
 
-  describe('jayson, http', () => {
-    const connect = () => {
-      const { hostname, port, pathname } = new URL(url);
-      return jayson.Client.http({ hostname, port, path: pathname });
-    };
+/** A client that others wrote, used as its own documents say. */
+interface Foreign {
+  /** Rejects with the code, the message and the data of an error. */
+  call(...call: Call): PromiseLike<unknown>;
+  notify?(...call: Call): PromiseLike<unknown>;
+  /** Sends calls in one body, and resolves with the result or the code of each. undefined: calls of one turn go so by themselves. */
+  batch?(calls: readonly Call[]): Promise<unknown[]>;
+  /** How many bodies were sent. */
+  bodies?(): number;
+  close?(): void;
+}
 
-    it('calls by name and by position', async () => {
-      const named = await connect().request('math.add', { a: 1, b: 2 });
-      assert.equal(named.result, 3);
-      assert.equal((await connect().request('math.add', [1, 2])).result, 3);
-    });
+interface Failure {
+  readonly code: number;
+}
 
-    it('sends [] for no params', async () => {
-      assert.equal((await connect().request('nothing', [])).result, null);
-    });
+async function outcomesOf(calls: readonly PromiseLike<unknown>[]): Promise<unknown[]> {
+  const ended = await Promise.allSettled(calls);
+  return ended.map((one) =>
+    one.status === 'fulfilled' ? one.value : (one.reason as Failure).code,
+  );
+}
 
-    it('gets errors', async () => {
-      const { error } = await connect().request('users.pooled', { id: 'none' });
-      assert.deepEqual(error, { code: 404, message: 'No such user', data: { id: 'none' } });
-      assert.equal((await connect().request('no.such', [])).error.code, -32601);
-    });
-
-    it('notifies', async () => {
-      // A null id is its way to say that there is none; its types don't know.
-      assert.equal(
-        await connect().request('math.add', [1], null as unknown as undefined),
-        undefined,
+function withJayson(url: string): Foreign {
+  const { hostname, port, pathname } = new URL(url);
+  const client = jayson.Client.http({ hostname, port, path: pathname });
+  return {
+    async call(method, params) {
+      const { result, error } = await client.request(method, params as object);
+      if (error !== undefined) throw error;
+      return result;
+    },
+    // A null id is its way to say that there is none; its types don't know.
+    notify: (method, params) =>
+      client.request(method, params as object, null as unknown as undefined),
+    async batch(calls) {
+      const made = calls.map(([method, params]) =>
+        client.request(method, params as object, undefined, false),
       );
-    });
+      const replies = (await client.request(made)) as { result?: unknown; error?: Failure }[];
+      return replies.map(({ result, error }) => error?.code ?? result);
+    },
+  };
+}
 
-    it('batches', async () => {
-      const client = connect();
-      const replies = await client.request([
-        client.request('math.add', [1, 2], undefined, false),
-        client.request('users.inline', ['none'], undefined, false),
-        client.request('math.add', [3, 4], undefined, false),
-      ]);
-      assert.deepEqual(
-        replies.map((reply: { result?: unknown; error?: { code: number } }) =>
-          reply.error === undefined ? reply.result : reply.error.code,
-        ),
-        [3, 404, 7],
-      );
-    });
+function withJsonRpc2(url: string): Foreign {
+  const statuses: number[] = [];
+  const client = new JSONRPCClient(async (request) => {
+    const response = await postJson(url, request);
+    statuses.push(response.status);
+    if (response.status === 204) return;
+    client.receive((await response.json()) as JSONRPCResponse | JSONRPCResponse[]);
   });
-
-  describe('json-rpc-2.0, over fetch', () => {
-    const post = (request: unknown) => postJson(url, request);
-    const connect = () => {
-      const client = new JSONRPCClient(async (request) => {
-        const response = await post(request);
-        client.receive((await response.json()) as JSONRPCResponse | JSONRPCResponse[]);
-      });
-      return client;
-    };
-
-    it('calls by name and by position', async () => {
-      assert.equal(await connect().request('math.add', { a: 1, b: 2 }), 3);
-      assert.equal(await connect().request('math.add', [1, 2]), 3);
-    });
-
-    it('gets errors', async () => {
-      const call = Promise.resolve(connect().request('users.pooled', { id: 'none' }));
-      await assert.rejects(call, { message: 'No such user', code: 404, data: { id: 'none' } });
-    });
-
-    it('notifies', async () => {
-      const status = new Promise<number>((resolve, reject) => {
-        const client = new JSONRPCClient((request) =>
-          post(request).then((response) => resolve(response.status), reject),
-        );
-        client.notify('math.add', [1]);
-      });
-      assert.equal(await status, 204);
-    });
-
-    it('batches', async () => {
-      const replies = await connect().requestAdvanced([
-        { jsonrpc: '2.0', id: 'a', method: 'math.add', params: [1, 2] },
-        { jsonrpc: '2.0', id: 'b', method: 'no.such' },
-      ]);
-      assert.deepEqual(
-        replies.map(({ id, result, error }) => [id, result ?? error?.code]),
-        [
-          ['a', 3],
-          ['b', -32601],
-        ],
+  return {
+    call: (method, params) => client.request(method, params),
+    async notify(method, params) {
+      client.notify(method, params);
+      await until(() => statuses.at(-1) === 204);
+    },
+    async batch(calls) {
+      const made = calls.map(
+        ([method, params], id) => ({ jsonrpc: '2.0', id, method, params }) as const,
       );
-    });
-  });
+      const replies = await client.requestAdvanced(made);
+      return replies.map(({ result, error }) => error?.code ?? result);
+    },
+  };
+}
 
-  describe('@open-rpc/client-js, HTTPTransport', () => {
-    const connect = () => new OpenRpcClient(new RequestManager([new HTTPTransport(url)]));
-
-    it('calls by name and by position', async () => {
-      const named = await connect().request({ method: 'math.add', params: { a: 1, b: 2 } });
-      assert.equal(named, 3);
-      assert.equal(await connect().request({ method: 'math.add', params: [1, 2] }), 3);
-    });
-
-    it('gets errors', async () => {
-      const call = connect().request({ method: 'users.pooled', params: { id: 'none' } });
-      await assert.rejects(call, { message: 'No such user', code: 404, data: { id: 'none' } });
-    });
-
-    it('notifies', async () => {
-      await connect().notify({ method: 'math.add', params: [1] });
-    });
-
-    it('batches', async () => {
-      const client = connect();
+function withOpenRpc(url: string): Foreign {
+  const client = new OpenRpcClient(new RequestManager([new HTTPTransport(url)]));
+  const call = (...[method, params]: Call) =>
+    client.request({ method, params: params as object | unknown[] });
+  return {
+    call,
+    notify: (method, params) => client.notify({ method, params: params as object | unknown[] }),
+    batch(calls) {
       client.startBatch();
-      const calls = [1, 2, 3].map((n) => client.request({ method: 'math.add', params: [n, n] }));
+      const made = calls.map((one) => call(...one));
       client.stopBatch();
-      assert.deepEqual(await Promise.all(calls), [2, 4, 6]);
-    });
+      return outcomesOf(made);
+    },
+  };
+}
+
+/** It batches, unless told otherwise. */
+function withEthers(url: string): Foreign {
+  const provider = new JsonRpcProvider(url, 1, { staticNetwork: true });
+  let bodies = 0;
+  void provider.on('debug', ({ action }: { action: string }) => {
+    if (action === 'sendRpcPayload') bodies++;
   });
+  const call = async (...[method, params]: Call): Promise<unknown> => {
+    try {
+      return await provider.send(method, params as unknown[] | Record<string, unknown>);
+    } catch (error) {
+      throw (error as { error: unknown }).error;
+    }
+  };
+  return { call, bodies: () => bodies, close: () => provider.destroy() };
+}
 
-  describe('ethers, JsonRpcProvider', () => {
-    /** One that batches, as it does unless told otherwise; the requests it sends are counted. */
-    const connect = (t: TestContext) => {
-      const provider = new JsonRpcProvider(url, 1, { staticNetwork: true });
-      t.after(() => provider.destroy());
-      const sent: unknown[] = [];
-      void provider.on('debug', ({ action, payload }: { action: string; payload: unknown }) => {
-        if (action === 'sendRpcPayload') sent.push(payload);
-      });
-      return { provider, sent };
-    };
+function withViem(url: string): Foreign {
+  let bodies = 0;
+  const onFetchRequest = (): void => {
+    bodies++;
+  };
+  const { request } = http(url, { batch: true, onFetchRequest })({ retryCount: 0 });
+  const call = async (...[method, params]: Call): Promise<unknown> => {
+    try {
+      return await request({ method, params });
+    } catch (error) {
+      const { code, data, details } = error as Record<string, unknown>;
+      throw Object.assign(new Error(String(details)), { code, data });
+    }
+  };
+  return { call, bodies: () => bodies };
+}
 
-    it('batches calls by name and by position', async (t) => {
-      const { provider, sent } = connect(t);
-      const calls = [
-        provider.send('math.add', [1, 2]),
-        provider.send('math.add', { a: 3, b: 4 }),
-        provider.send('math.add', [5, 6]),
+const foreign: Readonly<Record<string, (url: string) => Foreign>> = {
+  'jayson, http': withJayson,
+  'json-rpc-2.0, over fetch': withJsonRpc2,
+  '@open-rpc/client-js, HTTPTransport': withOpenRpc,
+  'ethers, JsonRpcProvider': withEthers,
+  'viem, http': withViem,
+};
+
+for (const [name, open] of Object.entries(foreign)) {
+  describe(`foreign clients: ${name}`, () => {
+    const lifetime = suiteLifetime();
+    let url: string;
+    before(async () => {
+      url = await serve(lifetime);
+    });
+
+    it('calls by name, by position, and with [] for no params; gets errors; notifies', async (t) => {
+      const client = open(url);
+      t.after(() => client.close?.());
+      assert.equal(await client.call('math.add', { a: 1, b: 2 }), 3);
+      assert.equal(await client.call('math.add', [1, 2]), 3);
+      assert.equal(await client.call('nothing', []), null);
+      const error = { code: 404, message: 'No such user', data: { id: 'none' } };
+      for (const params of [{ id: 'none' }, ['none']]) {
+        const failure = await Promise.resolve(client.call('users.pooled', params)).then(
+          (value) => assert.fail(JSON.stringify(value)),
+          ({ code, message, data }) => ({ code, message, data }),
+        );
+        assert.deepEqual(failure, error);
+      }
+      await client.notify?.('math.add', [1]);
+    });
+
+    it('batches calls, and gets the error of each', async (t) => {
+      const client = open(url);
+      t.after(() => client.close?.());
+      const calls: Call[] = [
+        ['math.add', [1, 2]],
+        ['users.inline', ['none']],
+        ['math.add', { a: 3, b: 4 }],
+        ['no.such', []],
       ];
-      assert.deepEqual(await Promise.all(calls), [3, 7, 11]);
-      assert.equal(sent.length, 1);
-    });
-
-    it('sends [] for no params', async (t) => {
-      const { provider } = connect(t);
-      assert.equal(await provider.send('nothing', []), null);
-    });
-
-    it('gets errors, each that of its call', async (t) => {
-      const { provider, sent } = connect(t);
-      const bad = provider.send('users.pooled', ['none']);
-      const good = provider.send('math.add', [1, 2]);
-      await assert.rejects(bad, {
-        code: 'UNKNOWN_ERROR',
-        error: { code: 404, message: 'No such user', data: { id: 'none' } },
-      });
-      assert.equal(await good, 3);
-      assert.equal(sent.length, 1);
+      const outcomes = client.batch?.(calls) ?? outcomesOf(calls.map((one) => client.call(...one)));
+      assert.deepEqual(await outcomes, [3, 404, 7, -32601]);
+      assert.equal(client.bodies?.() ?? 1, 1);
     });
   });
-
-  describe('viem, http', () => {
-    const connect = (config: HttpTransportConfig = {}) => {
-      const { request } = http(url, config)({ retryCount: 0 });
-      return (method: string, params?: unknown): Promise<unknown> => request({ method, params });
-    };
-
-    it('calls by name and by position', async () => {
-      assert.equal(await connect()('math.add', { a: 1, b: 2 }), 3);
-      assert.equal(await connect()('math.add', [1, 2]), 3);
-    });
-
-    it('sends [] for no params', async () => {
-      assert.equal(await connect()('nothing', []), null);
-    });
-
-    it('batches, and gets the errors, each that of its call', async () => {
-      let bodies = 0;
-      const request = connect({
-        batch: true,
-        onFetchRequest: () => {
-          bodies += 1;
-        },
-      });
-      const calls = [
-        request('math.add', [1, 2]),
-        request('users.pooled', { id: 'none' }),
-        request('math.add', [3, 4]),
-      ];
-      const [first, second, third] = await Promise.allSettled(calls);
-      assert.deepEqual(first, { status: 'fulfilled', value: 3 });
-      assert.deepEqual(third, { status: 'fulfilled', value: 7 });
-      assert.ok(second?.status === 'rejected');
-      const { code, data, details } = second.reason as Record<string, unknown>;
-      assert.deepEqual([code, data, details], [404, { id: 'none' }, 'No such user']);
-      assert.equal(bodies, 1);
-    });
-  });
-});
+}

@@ -68,12 +68,21 @@ describe('the reader of server-sent events', () => {
   const expected = { values: ['ä\u2028€😀', { a: [1] }, 'two lines'], returned: 'done' };
 
   it('takes them however they are cut, with any end of a line', async () => {
-    for (const lineEnd of ['\n', '\r\n']) {
-      for (const size of [1, 2, 3, 7, 64, 1e6]) {
+    const ends = {
+      n: () => '\n',
+      rn: () => '\r\n',
+      mixed: (nth: number) => (nth % 2 ? '\n' : '\r\n'),
+    };
+    for (const [name, end] of Object.entries(ends)) {
+      for (const size of [1, 2, 3, 4, 5, 6, 7, 64, 1e6]) {
+        let nth = 0;
         const { client } = scripted((id) => ({
-          pieces: cut(written(id).replaceAll('\n', lineEnd), size),
+          pieces: cut(
+            written(id).replaceAll('\n', () => end(nth++)),
+            size,
+          ),
         }));
-        assert.deepEqual(await drained(client.call('m')), expected, `${lineEnd.length}, ${size}`);
+        assert.deepEqual(await drained(client.call('m')), expected, `${name}, ${size}`);
       }
     }
     // A carriage return alone ends a line as well; whatever follows shows that no line feed does.

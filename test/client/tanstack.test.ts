@@ -1,7 +1,6 @@
 /** docs/client.md, "TanStack Query". */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import {
   InfiniteQueryObserver,
   MutationObserver,
@@ -9,12 +8,10 @@ import {
   QueryObserver,
   skipToken,
 } from '@tanstack/query-core';
-import { build } from 'esbuild';
 import { type ContractOf, createClient, RpcError } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
 import { tanstackQueries } from '../../src/client/tanstack.ts';
 import { procedure, Router, Type } from '../../src/index.ts';
-import { root } from '../files.ts';
 import { type Lifetime, startApp } from '../harness.ts';
 import { until } from '../turns.ts';
 
@@ -184,22 +181,5 @@ describe('tandem-rpc/client/tanstack', () => {
     const more = queries.streamedOptions('ticks', { count: 2 }, { refetchMode: 'append' });
     assert.deepEqual(await cache.fetchQuery(more), [1, 2]);
     assert.deepEqual(await cache.fetchQuery(more), [1, 2, 1, 2]);
-  });
-
-  test('takes at most 1.2 KB, and no code of the client', async (t) => {
-    const { outputFiles, metafile } = await build({
-      entryPoints: [`${root}/src/client/tanstack.ts`],
-      bundle: true,
-      minify: true,
-      format: 'esm',
-      platform: 'browser',
-      packages: 'external',
-      write: false,
-      metafile: true,
-    });
-    assert.equal(Object.keys(metafile.inputs).length, 1);
-    const bytes = gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).byteLength;
-    t.diagnostic(`${bytes} bytes gzipped`);
-    assert.ok(bytes <= 1229, `${bytes} bytes`);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppOptions, Router } from '../../src/index.ts';
@@ -10,6 +11,10 @@ import { type Served, serve } from './hooks/serve.ts';
 
 /** One address takes all that it can get; another one gets what it asks for. */
 
+const hasIpv6 = Object.values(networkInterfaces()).some((some) =>
+  some?.some(({ address }) => address === '::1'),
+);
+
 const greedy = '127.0.0.1';
 const modest = '127.0.0.2';
 
@@ -17,6 +22,7 @@ function router() {
   const made = new Router();
   let running = 0;
   made.rpc({ name: 'now', placement: 'inline' }, () => 'now');
+  made.rpc({ name: 'who', placement: 'inline' }, (_params, { auth }) => auth);
   made.rpc({ name: 'wait', placement: 'inline', async: true }, () => {
     running++;
     return new Promise<never>(() => {});
@@ -40,6 +46,21 @@ function refusedIn(metrics: string): string {
 async function settledBy(other: RawClient): Promise<undefined> {
   for (let i = 0; i < 3; i++) await other.ask(post(rpc('now')));
   return undefined;
+}
+
+/** Tries to open more WebSockets than there may be: a connection that is idle would make room. @returns which of them were opened */
+async function tried(open: () => RawClient): Promise<boolean[]> {
+  const opened: boolean[] = [];
+  for (let i = 0; i < 120; i++) {
+    const socket = await RawSocket.open(open()).catch(() => undefined);
+    opened.push(socket !== undefined);
+  }
+  return opened;
+}
+
+async function isAnswered(one: RawClient): Promise<boolean> {
+  const reply = await one.ask(post(rpc('now'))).catch(() => undefined);
+  return reply !== undefined && json(reply).result === 'now';
 }
 
 async function sockets(open: () => RawClient, count: number): Promise<RawSocket[]> {
@@ -108,28 +129,23 @@ for (const carrier of servers) {
 
     test('maxConnections: beside an address with all the connections it can get another one gets its own', async (t) => {
       const { client } = await start(t, { router: router().router, maxConnections: 100 });
-      const answered = async (one: RawClient): Promise<boolean> => {
-        try {
-          return json(await one.ask(post(rpc('now')))).result === 'now';
-        } catch {
-          return false;
-        }
-      };
-      const tried: boolean[] = [];
-      // WebSockets: a connection that is idle would make room.
-      for (let i = 0; i < 120; i++) {
-        tried.push(
-          await RawSocket.open(client(greedy)).then(
-            () => true,
-            () => false,
-          ),
-        );
-      }
-      assert.deepEqual(tried.lastIndexOf(true), 89);
+      assert.equal((await tried(() => client(greedy))).lastIndexOf(true), 89);
       // The next count of the connections is due: all of these connect before it, and none may be counted twice.
       await delay(1100);
-      const others = await Promise.all(Array.from({ length: 10 }, () => answered(client(modest))));
-      assert.deepEqual(others, Array(10).fill(true));
+      const others = Array.from({ length: 10 }, () => isAnswered(client(modest)));
+      assert.deepEqual(await Promise.all(others), Array(10).fill(true));
+    });
+
+    test('maxConnections: callers of a server on :: share it by their IPv4 addresses, which the system maps to IPv6', {
+      skip: !hasIpv6 && 'no IPv6 here',
+    }, async (t) => {
+      const authenticate: AppOptions['authenticate'] = ({ remoteAddress }) => remoteAddress;
+      const options = { router: router().router, host: '::', maxConnections: 100, authenticate };
+      const { client } = await start(t, options);
+      assert.equal((await tried(() => client('127.0.0.3'))).lastIndexOf(true), 89);
+      for (let i = 0; i < 5; i++) {
+        assert.equal(json(await client(modest).ask(post(rpc('who')))).result, modest);
+      }
     });
 
     test('maxConnections: those that were open before connections became scarce count for their address', async (t) => {

@@ -3,30 +3,25 @@ import { before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
 import { suiteLifetime } from '../../harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
-import { turns } from '../../turns.ts';
+import { turn, turns } from '../../turns.ts';
 import { alike, deferred, type Served, serve } from './serve.ts';
 
 /** docs/protocol.md, "Who may call". */
 
 const refusal = { code: 4010, message: 'Who are you?', data: { scheme: 'Bearer' } };
-const refuse = () => {
-  throw new RpcError(refusal.code, refusal.message, refusal.data);
+const throws = (thrown: unknown) => (): never => {
+  throw thrown;
 };
+const refuse = throws(new RpcError(refusal.code, refusal.message, refusal.data));
 const refusing: readonly [string, Authenticate][] = [
   ['at once', refuse],
   ['later', async () => refuse()],
   [
     'after the body',
-    () =>
-      new Promise((_resolve, reject) =>
-        setImmediate(() => {
-          try {
-            refuse();
-          } catch (error) {
-            reject(error);
-          }
-        }),
-      ),
+    async () => {
+      await turn();
+      refuse();
+    },
   ],
 ];
 const error = (id: unknown) => ({ jsonrpc: '2.0', id, error: refusal });
@@ -207,31 +202,16 @@ for (const carrier of alike) {
       const cyclic: { self?: unknown } = {};
       cyclic.self = cyclic;
       const rows: readonly (readonly [() => unknown, RegExp])[] = [
-        [
-          () => {
-            throw new TypeError('broken hook');
-          },
-          /TypeError: broken hook\n +at /,
-        ],
+        [throws(new TypeError('broken hook')), /TypeError: broken hook\n +at /],
         [
           async () => {
             throw new TypeError('broken hook');
           },
           /TypeError: broken hook\n +at /,
         ],
-        [
-          () => {
-            throw null;
-          },
-          /no Error: null/,
-        ],
+        [throws(null), /no Error: null/],
         [() => Promise.reject(undefined), /no Error: undefined/],
-        [
-          () => {
-            throw new RpcError(4010, 'x', 1n);
-          },
-          /an RpcError that JSON cannot hold/,
-        ],
+        [throws(new RpcError(4010, 'x', 1n)), /an RpcError that JSON cannot hold/],
         [() => 1n, /the result of authenticate is a bigint/],
         [() => Number.NaN, /the result of authenticate is NaN/],
         [() => ({ at: [new Date(0)] }), /the result of authenticate\.at\[0\] is a Date/],
@@ -240,27 +220,11 @@ for (const carrier of alike) {
         [() => cyclic, /nested more than 64 deep, or in a cycle/],
         [async () => new Map(), /the result of authenticate is a Map/],
         [
-          () =>
-            // oxlint-disable-next-line unicorn/no-thenable -- what it is about
-            Object.defineProperty({}, 'then', {
-              get: () => {
-                throw new Error('then');
-              },
-            }),
+          // oxlint-disable-next-line unicorn/no-thenable -- what it is about
+          () => Object.defineProperty({}, 'then', { get: throws(new Error('then')) }),
           /Error: then/,
         ],
-        [
-          () =>
-            new Proxy(
-              {},
-              {
-                ownKeys: () => {
-                  throw new Error('keys');
-                },
-              },
-            ),
-          /Error: keys/,
-        ],
+        [() => new Proxy({}, { ownKeys: throws(new Error('keys')) }), /Error: keys/],
       ];
       let result: () => unknown = () => undefined;
       // The log writes ten lines of one hook in a second.

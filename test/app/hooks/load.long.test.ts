@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
-import { postJson } from '../../post-json.ts';
+import { callAt, postJson } from '../../post-json.ts';
 import { procedures } from './serve.ts';
 
 const byToken = fixture('app/hooks/by-token.ts');
@@ -55,5 +55,22 @@ describe('a hooks module', () => {
         /^tandem: hooks .*: it exports authentificate; did you mean authenticate\?$/,
       );
     }
+  });
+
+  test('has its onCall told of each call that tandem serves', async () => {
+    const { server, url } = await startServer([
+      procedures,
+      '--hooks',
+      fixture('app/hooks/observes.ts'),
+    ]);
+    for (const method of ['who.inline', 'who.worker', 'nobody']) await callAt(url, method);
+    server.child.kill('SIGTERM');
+    const { code, stderr } = await server.exit;
+    assert.equal(code, 0);
+    assert.deepEqual(stderr.match(/^observed .*$/gm), [
+      'observed who.inline 0 inline',
+      'observed who.worker 0 worker',
+      'observed nobody -32601 none',
+    ]);
   });
 });

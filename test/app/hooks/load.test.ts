@@ -18,6 +18,10 @@ describe('a hooks module', () => {
     ['none.mjs', /^hooks .*none\.mjs: it exports none of authenticate, onCall$/],
     ['no-function.mjs', /^hooks .*: authenticate: expected a function, got object$/],
     ['undefined.mjs', /^hooks .*: authenticate: it is undefined$/],
+    [
+      'no-observer.mjs',
+      /^hooks .*no-observer\.mjs: onCall: expected a function or a list of them, got string$/,
+    ],
     ['throws.mjs', /no key to check tokens with/],
     ['missing.mjs', /^hooks: module .*missing\.mjs not found/],
   ] as const) {

@@ -10,18 +10,10 @@ import { Issuer } from '../jwt/issuer.ts';
 import { serve, untilReady } from '../nats/apps.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
 import { until } from '../turns.ts';
-import { legacy, meta, replied, Stage, textOf } from './stage.ts';
-
-interface Listed {
-  readonly name: string;
-  readonly annotations?: object;
-  readonly inputSchema: object;
-  readonly outputSchema?: object;
-}
+import { type Listed, legacy, replied, Stage, textOf } from './stage.ts';
 
 async function listed(stage: Stage): Promise<ReadonlyMap<string, Listed>> {
-  const { result } = replied(await stage.ask('tools/list'));
-  const all = result?.tools as unknown as readonly Listed[];
+  const all = (await stage.pages()).flat();
   return new Map(all.map((tool) => [tool.name, tool]));
 }
 
@@ -81,30 +73,8 @@ describeNats('tools of members, offered by a gateway', () => {
   });
 
   test('report progress where it is asked for, and gather values where the procedure lets them be', async () => {
-    const events = async (name: string, given?: object): Promise<readonly object[]> => {
-      const own = { ...meta, progressToken: 'p' };
-      const response = await fetch(`http://127.0.0.1:${stage.port}/mcp`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          'mcp-name': name,
-        },
-        body: legacy('tools/call', { name, arguments: given, _meta: own }),
-      });
-      assert.equal(response.headers.get('content-type'), 'text/event-stream');
-      return (await response.text())
-        .split('\n\n')
-        .filter((event) => event.startsWith('data: '))
-        .map((event) => JSON.parse(event.slice('data: '.length)) as object);
-    };
-    const steps = await events('steps', { n: 2 });
-    const [first, second, last] = steps as readonly {
-      readonly params: object;
-      readonly result: { readonly structuredContent?: unknown; readonly isError?: boolean };
-    }[];
+    const steps = await stage.events('steps', { n: 2 }, 'p');
+    const [first, second, last] = steps;
     const progress = (n: number) => ({
       progressToken: 'p',
       progress: n,
@@ -112,12 +82,12 @@ describeNats('tools of members, offered by a gateway', () => {
       message: `step ${n}`,
     });
     assert.deepEqual([first?.params, second?.params], [progress(0), progress(1)]);
-    assert.deepEqual(last?.result.structuredContent, { done: 2 });
-    const rows = await events('rows', { n: 3 });
+    assert.deepEqual(last?.result?.structuredContent, { done: 2 });
+    const rows = await stage.events('rows', { n: 3 }, 'p');
     assert.equal(rows.length, 4);
-    assert.deepEqual((rows[3] as typeof last)?.result.structuredContent, [0, 1, 2]);
-    const broken = await events('breaks');
-    assert.equal((broken.at(-1) as typeof last)?.result.isError, true);
+    assert.deepEqual(rows[3]?.result?.structuredContent, [0, 1, 2]);
+    const broken = await stage.events('breaks', undefined, 'p');
+    assert.equal(broken.at(-1)?.result?.isError, true);
     assert.deepEqual((await stage.call('rows', { n: 2 })).structuredContent, [0, 1]);
     assert.equal(textOf(await stage.call('breaks')), 'It broke (7)');
   });

@@ -2,15 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { model, Router, Type } from '../../src/index.ts';
-import { type Replied, replied, Stage } from './stage.ts';
-
-interface Listed {
-  readonly name: string;
-  readonly title: string;
-  readonly inputSchema: object;
-  readonly outputSchema?: object;
-  readonly annotations?: object;
-}
+import { replied, Stage } from './stage.ts';
 
 async function serving(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
   const stage = await Stage.start({ router, mcpTools: [...mcpTools] });
@@ -18,14 +10,9 @@ async function serving(t: TestContext, router: Router, mcpTools: readonly string
   return stage;
 }
 
-function toolsIn({ result }: Replied): readonly Listed[] {
-  return (result?.tools ?? []) as unknown as readonly Listed[];
-}
-
-/** The first page of tools. */
 async function listed(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
   const stage = await serving(t, router, mcpTools);
-  return toolsIn(replied(await stage.ask('tools/list')));
+  return (await stage.pages()).flat();
 }
 
 /** The names of the tools that procedures become. */
@@ -236,17 +223,10 @@ describe('pages of tools', () => {
 
   test('hold all tools once, in order; a page names the next', async (t) => {
     const stage = await serving(t, router);
-    const names: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = replied(await stage.ask('tools/list', { cursor }));
-      const tools = toolsIn(page);
-      assert.ok(tools.length > 0 && tools.length <= pageLength);
-      names.push(...tools.map(({ name }) => name));
-      cursor = page.result?.nextCursor as string | undefined;
-    } while (cursor !== undefined);
+    const pages = await stage.pages();
+    assert.ok(pages.every(({ length }) => length > 0 && length <= pageLength));
     assert.deepEqual(
-      names,
+      pages.flat().map(({ name }) => name),
       Array.from({ length: count }, (_, n) => `p${n}`),
     );
   });

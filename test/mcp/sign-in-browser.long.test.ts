@@ -1,20 +1,21 @@
 /** A host of agents that is a page of another origin, in a browser: what it needs to read so that somebody can sign in. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chromium } from 'playwright-core';
 import { Router, RpcError } from '../../src/index.ts';
+import { noBrowser, OneBrowser } from '../console/browser.ts';
 import { listenTo, makeApp } from '../harness.ts';
-import { chromiumPath } from '../programs.ts';
 import { servers } from '../servers.ts';
 import { legacy } from './stage.ts';
 
-const skip = chromiumPath === undefined && 'no Chromium here: apt-get install chromium';
+const browser = new OneBrowser();
 
 const router = new Router();
 router.rpc({ name: 'who', async: true }, (_params, { auth }) => auth ?? null);
 
 for (const transport of servers) {
-  test(`a page reads challenge, metadata and result, on ${transport}`, { skip }, async (t) => {
+  test(`a page reads challenge, metadata and result, on ${transport}`, {
+    skip: noBrowser,
+  }, async (t) => {
     const pages = await listenTo(t, (_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>host</title>');
     });
@@ -33,13 +34,7 @@ for (const transport of servers) {
       },
     });
     const { port } = await app.listen({ port: 0 });
-    const browser = await chromium.launch({
-      executablePath: chromiumPath as string,
-      args: ['--no-sandbox'],
-    });
-    t.after(() => browser.close());
-    const page = await browser.newPage();
-    await page.goto(origin);
+    const { page } = await browser.open(t, origin);
     const read = (path: string, init: RequestInit) =>
       page.evaluate(
         async ([url, given]) => {

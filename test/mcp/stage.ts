@@ -100,6 +100,58 @@ export class Stage {
     assert.ok(result !== undefined, response.body.toString());
     return result;
   }
+
+  /** The tools that are listed, page by page. */
+  async pages(): Promise<readonly (readonly Listed[])[]> {
+    const pages: (readonly Listed[])[] = [];
+    let cursor: string | undefined;
+    do {
+      const { result } = replied(await this.ask('tools/list', { cursor }));
+      const page = result as unknown as { tools: readonly Listed[]; nextCursor?: string };
+      pages.push(page.tools);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return pages;
+  }
+
+  /** The events of a call whose client wants to hear how far it is. */
+  async events(
+    name: string,
+    given: object | undefined,
+    token: unknown,
+    isLegacy = false,
+  ): Promise<readonly Note[]> {
+    const own = { ...(isLegacy ? {} : meta), progressToken: token };
+    const body = legacy('tools/call', { name, arguments: given, _meta: own });
+    const headers = isLegacy ? {} : (headersOf(body) as Record<string, string>);
+    const accept = 'application/json, text/event-stream';
+    const response = await fetch(`http://127.0.0.1:${this.port}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept, ...headers },
+      body,
+    });
+    assert.equal(response.headers.get('content-type'), 'text/event-stream');
+    const events = (await response.text()).split('\n\n');
+    return events
+      .filter((event) => event.startsWith('data: '))
+      .map((event) => JSON.parse(event.slice('data: '.length)) as Note);
+  }
+}
+
+export interface Listed {
+  readonly name: string;
+  readonly title: string;
+  readonly inputSchema: object;
+  readonly outputSchema?: object;
+  readonly annotations?: object;
+}
+
+/** A message of a stream of events. */
+export interface Note {
+  readonly method?: string;
+  readonly params?: object;
+  readonly id?: unknown;
+  readonly result?: Readonly<Record<string, unknown>>;
 }
 
 export function replied(response: RawResponse): Replied {

@@ -7,13 +7,6 @@ import { header, post } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, meta, replied, Stage, textOf } from './stage.ts';
 
-interface Note {
-  readonly method?: string;
-  readonly params?: object;
-  readonly id?: unknown;
-  readonly result?: Readonly<Record<string, unknown>>;
-}
-
 for (const transport of servers) {
   describe(`streams as tools on ${transport}`, () => {
     let stage: Stage;
@@ -22,33 +15,9 @@ for (const transport of servers) {
     });
     after(() => stage.close());
 
-    /** The events of a call whose client wants to hear how far it is. */
-    async function events(
-      name: string,
-      given: object | undefined,
-      token: unknown,
-      isLegacy = false,
-    ): Promise<readonly Note[]> {
-      const own = { ...(isLegacy ? {} : meta), progressToken: token };
-      const body = legacy('tools/call', { name, arguments: given, _meta: own });
-      const headers = isLegacy ? {} : headersOf(body);
-      const accept = 'application/json, text/event-stream';
-      const response = await fetch(`http://127.0.0.1:${stage.port}/mcp`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept, ...(headers as object) },
-        body,
-      });
-      assert.equal(response.headers.get('content-type'), 'text/event-stream');
-      const text = await response.text();
-      return text
-        .split('\n\n')
-        .filter((event) => event.startsWith('data: '))
-        .map((event) => JSON.parse(event.slice('data: '.length)) as Note);
-    }
-
     test('progress is told where it is asked for, and the result is the call’s own', async () => {
       for (const isLegacy of [false, true]) {
-        const notes = await events('steps', { n: 3 }, 'a"b', isLegacy);
+        const notes = await stage.events('steps', { n: 3 }, 'a"b', isLegacy);
         const progress = (n: number) => ({
           jsonrpc: '2.0',
           method: 'notifications/progress',
@@ -63,7 +32,7 @@ for (const transport of servers) {
     });
 
     test('values of any kind are steps, and gathered where the procedure lets them be', async () => {
-      const notes = await events('rows', { n: 3 }, 7);
+      const notes = await stage.events('rows', { n: 3 }, 7);
       assert.deepEqual(
         notes.slice(0, -1).map(({ params }) => params),
         [1, 2, 3].map((n) => ({ progressToken: 7, progress: n, message: String(n - 1) })),
@@ -72,7 +41,7 @@ for (const transport of servers) {
     });
 
     test('an error in the middle is the result of the call', async () => {
-      const notes = await events('breaks', undefined, 1);
+      const notes = await stage.events('breaks', undefined, 1);
       assert.equal(notes.length, 2);
       const { isError, content } = notes[1]?.result ?? {};
       assert.deepEqual([isError, textOf({ content } as never)], [true, 'It broke (7)']);
@@ -103,14 +72,12 @@ for (const transport of servers) {
     test('what is gathered has the bound of a reply', async () => {
       const limited = 'Limit exceeded (-32004)\n{"limit":16384}';
       assert.equal(textOf(await stage.call('pages', { n: 20 })), limited);
-      const notes = await events('pages', { n: 20 }, 1);
+      const notes = await stage.events('pages', { n: 20 }, 1);
       assert.equal(textOf(notes.at(-1)?.result as never), limited);
     });
 
     test('lists say what the result is', async () => {
-      const { tools } = (replied(await stage.ask('tools/list')).result ?? {}) as never as {
-        tools: { name: string; outputSchema?: object }[];
-      };
+      const tools = (await stage.pages()).flat();
       const schemas = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema]));
       assert.deepEqual(schemas.get('rows'), { type: 'array', items: { type: 'integer' } });
       assert.deepEqual(schemas.get('breaks'), undefined);

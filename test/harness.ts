@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import {
   type AppOptions,
   Dispatcher,
@@ -162,6 +163,14 @@ export function rawClients(t: Lifetime, place: number | string): (from?: string)
     client.socket.once('close', () => open.delete(client));
     return client;
   };
+}
+
+/** A client of a server of Fastify, which it has listen. Both end with the test. */
+export async function fastifyClient(t: Lifetime, web: FastifyInstance): Promise<RawClient> {
+  await web.listen({ port: 0, host: '127.0.0.1' });
+  const own = inReverse(t);
+  own.after(() => web.close());
+  return rawClients(own, (web.server.address() as AddressInfo).port)();
 }
 
 /** An app with a log that is kept, not started: a test mounts its handlers. */

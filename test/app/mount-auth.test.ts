@@ -1,14 +1,12 @@
 /** docs/protocol.md, "In a server of your own". */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import { type AppOptions, type MountOptions, RpcError, StartupError } from '../../src/index.ts';
 import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
-import { json, post, RawClient, request, rpc } from '../http/raw-client.ts';
+import { json, post, request, rpc } from '../http/raw-client.ts';
 import { procedures } from './hooks/serve.ts';
 
 interface SignedIn extends Request {
@@ -124,13 +122,8 @@ describe('nodeHandler({ auth })', () => {
 
   test('in node:http it gets the request of node:http', async (t) => {
     const auth = (incoming: IncomingMessage) => ({ user: incoming.headers['x-user'] });
-    const server = createServer(shared.app.nodeHandler({ auth }));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const client = new RawClient((server.address() as AddressInfo).port);
-    t.after(() => {
-      client.destroy();
-      server.close();
-    });
+    const own = inReverse(t);
+    const client = rawClients(own, await listenTo(own, shared.app.nodeHandler({ auth })))();
     assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: 'ann' });
   });
 

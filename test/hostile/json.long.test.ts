@@ -6,7 +6,7 @@ import { type ServerName, servers, usualServer } from '../servers.ts';
 import type { JsonCase } from './json/case.ts';
 import { corpus } from './json/corpus.ts';
 import { placedProcedures, referenceOf, withoutHints } from './reference.ts';
-import { Target } from './target.ts';
+import { startTarget, type Target } from './target.ts';
 
 /** Makes a body a large one. The reference reads a short one in its place: nothing of it comes back. */
 const pad = 'x'.repeat(70_000);
@@ -65,12 +65,6 @@ function stated({ verdict, bytes }: JsonCase): string {
   }
 }
 
-test('no two texts of the corpus have one name, or are the same', () => {
-  const texts = corpus.map(({ bytes }) => bytes.toString('latin1'));
-  assert.equal(new Set(texts).size, corpus.length);
-  assert.equal(new Set(corpus.map(({ name }) => name)).size, corpus.length);
-});
-
 test('the reference gives each text the verdict that is stated', () => {
   const [asParams] = forms as readonly [Form];
   for (const one of corpus) {
@@ -98,7 +92,7 @@ for (const transport of servers) {
     let target: Target;
     let client: RawClient;
     before(async () => {
-      target = await Target.start(transport, 'both');
+      target = await startTarget(transport, 'both');
       client = target.client();
     });
     after(() => target.close());
@@ -124,11 +118,3 @@ for (const transport of servers) {
     }
   });
 }
-
-test('the corpus has texts of every kind', () => {
-  const counts = (verdict: string) => corpus.filter((one) => one.verdict === verdict).length;
-  assert.ok(counts('accept') >= 80 && counts('reject') >= 100, 'accept and reject');
-  for (const verdict of ['rounded', 'infinite', 'last wins', 'as written', 'too deep', 'UTF-16']) {
-    assert.ok(counts(verdict) >= 3, verdict);
-  }
-});

@@ -1,66 +1,54 @@
-import assert from 'node:assert/strict';
-import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
+import { type ConfigOptions, Dispatcher } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/hostile/inline.ts';
-import { usual } from '../harness.ts';
-import { RawClient } from '../http/raw-client.ts';
+import { startApp, usual } from '../harness.ts';
+import type { RawClient } from '../http/raw-client.ts';
 import type { ServerName } from '../servers.ts';
 
 /** One of test/fixtures/hostile. */
-export type Fixture = 'both' | 'inline' | 'worker' | 'auto';
+type Fixture = 'both' | 'inline' | 'worker' | 'auto';
 
 function moduleOf(name: Fixture): string {
   return moduleUrl(`test/fixtures/hostile/${name}.ts`);
 }
 
-/** One worker, so that its count of runs is the count of all that ran in the pool. */
-const quiet = { ...usual, logLevel: 'silent' } as const;
-
+/** With one worker, so that its count of runs is the count of all that ran in the pool. */
 export async function startDispatcher(
   name: Fixture,
   options: ConfigOptions = {},
 ): Promise<Dispatcher> {
   // A router starts no workers.
   const source = name === 'inline' ? { router: inlineRouter } : { modules: [moduleOf(name)] };
-  const dispatcher = new Dispatcher({ ...source, ...quiet, ...options });
+  const dispatcher = new Dispatcher({ ...source, ...usual, logLevel: 'silent', ...options });
   await dispatcher.ready();
   return dispatcher;
 }
 
+const ignore = (): void => {};
+
 /** A server that hostile bytes are sent to. */
-export class Target {
+export interface Target {
   readonly transport: ServerName;
-  readonly #app: RpcApp;
-  readonly #port: number;
-  readonly #clients = new Set<RawClient>();
+  readonly client: () => RawClient;
+  readonly close: () => Promise<void>;
+}
 
-  private constructor(transport: ServerName, app: RpcApp, port: number) {
-    this.transport = transport;
-    this.#app = app;
-    this.#port = port;
-  }
-
-  static async start(
-    transport: ServerName,
-    name: Fixture,
-    options: ConfigOptions = {},
-  ): Promise<Target> {
-    const modules = [moduleOf(name)];
-    const app = new RpcApp({ modules, port: 0, transport, ...quiet, ...options });
-    const { port } = await app.listen();
-    assert.equal(app.transport, transport);
-    return new Target(transport, app, port);
-  }
-
-  client(): RawClient {
-    const client = new RawClient(this.#port);
-    this.#clients.add(client);
-    client.socket.once('close', () => this.#clients.delete(client));
-    return client;
-  }
-
-  async close(): Promise<void> {
-    for (const client of this.#clients) client.destroy();
-    await this.#app.close();
-  }
+export async function startTarget(
+  transport: ServerName,
+  name: Fixture,
+  options: ConfigOptions = {},
+): Promise<Target> {
+  const ends: (() => unknown)[] = [];
+  const lifetime = { after: (end: () => unknown) => ends.push(end) };
+  const modules = [moduleOf(name)];
+  // Lines of millions of cases are not kept.
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  const { client } = await startApp(lifetime, { modules, transport, log, ...options });
+  return {
+    transport,
+    client,
+    async close() {
+      for (const end of ends) await end();
+    },
+  };
 }

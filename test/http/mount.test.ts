@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify from 'fastify';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import { createNodeHandler } from '../../src/server/http/node/handler.ts';
-import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
+import { fastifyClient, inReverse, listenTo, rawClients } from '../harness.ts';
+import { header, json, post, type RawClient, request, rpc } from './raw-client.ts';
 import { defaults, StubService } from './stub-server.ts';
 
 function handler(options: Partial<HttpOptions> = {}) {
@@ -15,24 +14,9 @@ function handler(options: Partial<HttpOptions> = {}) {
   return { service, handle: createNodeHandler(service, { ...defaults, ...options }) };
 }
 
-async function clientOf(t: TestContext, server: Server): Promise<RawClient> {
-  if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = new RawClient((server.address() as AddressInfo).port);
-  t.after(() => {
-    client.destroy();
-    server.close();
-  });
-  return client;
-}
-
-async function fastifyClient(t: TestContext, app: FastifyInstance): Promise<RawClient> {
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  const client = new RawClient((app.server.address() as AddressInfo).port);
-  t.after(async () => {
-    client.destroy();
-    await app.close();
-  });
-  return client;
+async function clientOf(t: TestContext, listener: RequestListener): Promise<RawClient> {
+  const own = inReverse(t);
+  return rawClients(own, await listenTo(own, listener))();
 }
 
 const cycle: unknown[] = [];
@@ -43,11 +27,10 @@ const large = 'é'.repeat(500_000);
 describe('mounted in node:http', () => {
   test('beside pages of the application', async (t) => {
     const { handle } = handler();
-    const server = createServer((req, res) => {
+    const client = await clientOf(t, (req, res) => {
       if (req.url === '/') res.end('home');
       else handle(req, res);
     });
-    const client = await clientOf(t, server);
     assert.equal((await client.ask(request('GET', '/'))).status, 200);
     assert.equal(json(await client.ask(post(rpc('echo', 'x')))).result, 'x');
     assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
@@ -68,7 +51,7 @@ describe('mounted in Express', () => {
       const { handle, service } = handler();
       const app = express();
       app[how](path, handle);
-      const client = await clientOf(t, createServer(app));
+      const client = await clientOf(t, app);
       assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
       assert.equal(service.bodies[0]?.shared, true);
       assert.equal((await client.ask(request('GET', `${path}?any=x`))).status, 200);
@@ -84,7 +67,7 @@ describe('mounted in Express', () => {
     const { handle } = handler();
     const app = express();
     app.use('/api', handle);
-    const client = await clientOf(t, createServer(app));
+    const client = await clientOf(t, app);
     assert.equal((await client.ask(post(rpc('echo'), {}, '/api/rpc'))).status, 200);
     assert.equal((await client.ask(post(rpc('echo'), {}, '/api/other'))).status, 404);
   });
@@ -98,7 +81,7 @@ describe('mounted in Express', () => {
       next();
     });
     app.use('/rpc', handle);
-    const client = await clientOf(t, createServer(app));
+    const client = await clientOf(t, app);
     const reply = await client.ask(post(rpc('echo'), { origin: 'https://a.example' }));
     const lines = reply.headers.filter(([name]) => name === 'access-control-allow-origin');
     assert.deepEqual(lines, [['access-control-allow-origin', 'https://a.example']]);
@@ -114,7 +97,7 @@ describe('mounted in Express', () => {
       const app = express();
       app.use(parser);
       app.use('/rpc', handle);
-      const client = await clientOf(t, createServer(app));
+      const client = await clientOf(t, app);
       assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
       assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
       assert.equal(service.bodies[0]?.kind, kind);
@@ -128,7 +111,7 @@ describe('mounted in Express', () => {
     const app = express();
     app.use(express.json({ limit: '10mb' }));
     app.use('/rpc', handle);
-    const client = await clientOf(t, createServer(app));
+    const client = await clientOf(t, app);
     assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
     assert.equal(service.lastBody, rpc('echo', 'é'));
     assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
@@ -150,7 +133,7 @@ describe('mounted in Express', () => {
     const app = express();
     app.use(express.json());
     app.use('/rpc', handle);
-    const client = await clientOf(t, createServer(app));
+    const client = await clientOf(t, app);
     assert.equal((await client.ask(post(rpc('echo', 'x'.repeat(100))))).status, 413);
     // 9 bytes of a number become 21: the text that is read is held to the limit too.
     const numbers = (count: number) =>
@@ -177,7 +160,7 @@ describe('mounted in Express', () => {
         next();
       });
       app.use('/rpc', handle);
-      const reply = await (await clientOf(t, createServer(app))).ask(post(rpc('echo')));
+      const reply = await (await clientOf(t, app)).ask(post(rpc('echo')));
       assert.equal(reply.status, 500);
       assert.equal(json(reply).error.code, -32603);
       assert.match(reply.body.toString(), /mount the handler before that parser/);

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import fastify from 'fastify';
 import { type CallContext, Router, type RpcApp, RpcError } from '../../src/index.ts';
-import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
-import { post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { fastifyClient, inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { headersOf, modern, replied, textOf } from './stage.ts';
 
 const router = new Router();
@@ -70,12 +69,7 @@ describe('MCP in a server of one’s own', () => {
     const app = appFor(t);
     const web = fastify();
     web.all('/mcp', app.nodeHandler());
-    await web.listen({ host: '127.0.0.1', port: 0 });
-    const client = new RawClient((web.server.address() as AddressInfo).port);
-    t.after(async () => {
-      client.destroy();
-      await web.close();
-    });
+    const client = await fastifyClient(t, web);
     const response = await ask(client, '/mcp');
     assert.equal(textOf(replied(response).result ?? assert.fail()), 'null');
   });

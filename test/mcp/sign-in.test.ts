@@ -1,12 +1,11 @@
 /** docs/mcp.md, "Agents that sign in": what hosts of agents are told, over each server and in a server of one's own. */
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
 import fastify from 'fastify';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
-import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { fastifyClient, inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { header, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { refusal } from '../refusal.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage } from './stage.ts';
@@ -254,12 +253,7 @@ describe('agents that sign in to a server of one’s own', () => {
     const web = fastify();
     web.all('/mcp', app.nodeHandler());
     web.all('/.well-known/*', app.nodeHandler());
-    await web.listen({ host: '127.0.0.1', port: 0 });
-    const client = new RawClient((web.server.address() as AddressInfo).port);
-    t.after(async () => {
-      client.destroy();
-      await web.close();
-    });
+    const client = await fastifyClient(t, web);
     assert.equal((await ask(client, 'GET', `${wellKnown}/mcp`)).status, 200);
     const response = await client.ask(post(legacy('ping'), { host: 'localhost' }, '/mcp'));
     assert.equal(response.status, 401);

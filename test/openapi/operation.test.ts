@@ -7,11 +7,10 @@ import {
   describedProcedure,
   describeProcedure,
 } from '../../src/core/procedures/document/introspect.ts';
-import { tableOf } from '../../src/core/procedures/router.ts';
 import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
 import { type Operation, Operations } from '../../src/extras/openapi/operation.ts';
 import type { ParamKinds } from '../../src/extras/openapi/query.ts';
-import { procedure, Router, Type } from '../../src/index.ts';
+import { procedure, Type } from '../../src/index.ts';
 
 /** As it is in its own process, and as a gateway has it: both must know the same. */
 function operation(options: ProcedureOptions, handler: () => unknown = () => 1): Operation {
@@ -45,29 +44,6 @@ function text({ kinds, items }: ParamKinds, depth = 0): string {
 const scalars = 'boolean|null|number|object|string';
 
 const any = `array<array<array<array|${scalars}>|${scalars}>|${scalars}>|${scalars}`;
-
-describe('the procedures that have URLs', () => {
-  const router = new Router();
-  for (const name of ['math.add', 'a/b:c', 'a/../b', 'a/.', 'a//b', 'a/', 'a..b', 'x.y'])
-    router.rpc({ name }, () => 1);
-  router.rpc({ name: 'hidden', httpApi: false }, () => 1);
-
-  test('are those that no option leaves out, and whose names a URL can carry', () => {
-    const operations = new Operations(tableOf(router), [], false);
-    assert.deepEqual([...operations.procedures.keys()], ['math.add', 'a/b:c', 'a..b', 'x.y']);
-    assert.deepEqual(operations.withoutUrl, ['a/../b', 'a/.', 'a//b', 'a/']);
-    assert.equal(operations.find('hidden'), undefined);
-    assert.equal(operations.find('a/'), undefined);
-    assert.equal(operations.find('math.add'), operations.find('math.add'));
-  });
-
-  test('are named by patterns; one that names none is told', () => {
-    const operations = new Operations(tableOf(router), ['math.*', 'hidden', 'nothing*'], false);
-    assert.deepEqual([...operations.procedures.keys()], ['math.add']);
-    assert.deepEqual(operations.unmatched, ['nothing*']);
-    assert.deepEqual(operations.withoutUrl, []);
-  });
-});
 
 describe('the kinds of a param', () => {
   const Node = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }), {

@@ -155,7 +155,8 @@ describe('a service with URLs', () => {
 
   test('says which procedures have none, and which patterns name none', async (t) => {
     const own = new Router();
-    for (const name of ['a/../b', 'a//b', 'c/', 'fine']) own.rpc({ name }, async () => null);
+    for (const name of ['a/../b', 'a/.', 'a//b', 'c/', 'a..b', 'fine'])
+      own.rpc({ name }, async () => null);
     own.rpc(
       { name: 'notes', params: { text: Type.Base64({ mediaType: 'text/plain' }) } },
       async () => null,
@@ -163,7 +164,7 @@ describe('a service with URLs', () => {
     const said = await start(t, own, { httpProcedures: ['*', 'math.*'] });
     assert.equal(said.length, 3);
     assert.match(said[0]!, /math\.\*/);
-    assert.match(said[1]!, /a\/\.\.\/b, a\/\/b, c\/$/);
+    assert.match(said[1]!, / a\/\.\.\/b, a\/\., a\/\/b, c\/$/);
     assert.match(said[2]!, /^notes: .*text\/plain/);
   });
 

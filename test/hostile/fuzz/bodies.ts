@@ -6,7 +6,7 @@ import { body, mutate, randomOf } from '../../jsonrpc/bodies.ts';
 import { settled } from '../../protocol/case.ts';
 import { servers } from '../../servers.ts';
 import { type Expected, plainProcedures, referenceOf, withoutHints } from '../reference.ts';
-import { startDispatcher, Target } from '../target.ts';
+import { startDispatcher, startTarget, type Target } from '../target.ts';
 import { assertProperty, type Fuzzer } from './run.ts';
 
 /** One way in for a body. */
@@ -65,7 +65,7 @@ export class BodyFuzzer implements Fuzzer {
     const inline = await startDispatcher('inline', options);
     const pooled = await startDispatcher('worker', options);
     const targets = [];
-    for (const transport of servers) targets.push(await Target.start(transport, 'auto', options));
+    for (const transport of servers) targets.push(await startTarget(transport, 'auto', options));
     const ways = [asText('inline', inline), asText('pooled', pooled), ...targets.map(overHttp)];
     return new BodyFuzzer(ways, [inline, pooled, ...targets]);
   }

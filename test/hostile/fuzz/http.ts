@@ -6,7 +6,7 @@ import { settled } from '../../protocol/case.ts';
 import { servers } from '../../servers.ts';
 import { turns } from '../../turns.ts';
 import { placedProcedures, referenceOf, withoutHints } from '../reference.ts';
-import { Target } from '../target.ts';
+import { startTarget, type Target } from '../target.ts';
 import { bytesOf, type HttpCase, httpCase, writesOf } from './edits.ts';
 import { assertProperty, type Fuzzer } from './run.ts';
 import { type StrictRequest, strictRequest } from './strict-request.ts';
@@ -151,7 +151,7 @@ export class HttpFuzzer implements Fuzzer {
 
   static async start(): Promise<HttpFuzzer> {
     const targets = [];
-    for (const transport of servers) targets.push(await Target.start(transport, 'both'));
+    for (const transport of servers) targets.push(await startTarget(transport, 'both'));
     const sent: Sent = { calls: 0 };
     const bombarded = [];
     for (const target of targets) bombarded.push(await Bombarded.start(target, sent));

@@ -54,12 +54,11 @@ const fewest = 4;
 /** Files that need a process of their own, or enough time for one. */
 const alone = new Set([
   'test/cli/serve.test.ts',
+  'test/http/behaviour.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
-  'test/http/node.test.ts',
   'test/http/spans.test.ts',
   'test/http/tls.test.ts',
-  'test/http/uws.test.ts',
   'test/modules/modules.test.ts',
   'test/modules/reload-links.test.ts',
   'test/modules/reload.test.ts',
@@ -86,8 +85,7 @@ const waiting = new Set([
   'test/http',
   'test/cli/serve.test.ts',
   'test/hostile/fuzz.long.test.ts',
-  'test/http/node.test.ts',
-  'test/http/uws.test.ts',
+  'test/http/behaviour.test.ts',
   'test/protocol/protocol.test.ts',
   'test/service/blocked.test.ts',
 ]);

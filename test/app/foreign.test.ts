@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
-import { recorder } from '../harness.ts';
-import { post, RawClient, request, rpc } from '../http/raw-client.ts';
-import { patience } from '../patience.ts';
+import { type AppOptions, Router } from '../../src/index.ts';
+import { inReverse, rawClients, startApp } from '../harness.ts';
+import { post, request, rpc } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
 
 for (const transport of servers) {
@@ -11,15 +10,14 @@ for (const transport of servers) {
     async function start(t: TestContext, options: AppOptions) {
       const router = new Router();
       router.rpc({ name: 'ping' }, () => 'pong');
-      const { log, lines } = recorder();
-      const app = new RpcApp({ router, log, port: 0, transport, ...patience, ...options });
-      t.after(() => app.close());
-      const { url, metricsUrl = '' } = await app.listen();
-      const status = async (at: string, text: string | Uint8Array) => {
-        const client = new RawClient(Number(new URL(at).port));
-        t.after(() => client.destroy());
-        return (await client.ask(text)).status;
-      };
+      const own = inReverse(t);
+      const {
+        url,
+        metricsUrl = '',
+        lines,
+      } = await startApp(own, { router, transport, ...options });
+      const status = async (at: string, text: string | Uint8Array) =>
+        (await rawClients(own, Number(new URL(at).port))().ask(text)).status;
       const told = () =>
         lines
           .filter(({ fields }) => fields.event === 'request-foreign')

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
-import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { recorder } from '../harness.ts';
+import { type AppOptions, Router, RpcError } from '../../src/index.ts';
+import { startApp } from '../harness.ts';
+import { postJson } from '../post-json.ts';
 import { servers } from '../servers.ts';
 import { ensureBuilt, get } from './get.ts';
 
@@ -12,9 +13,7 @@ await ensureBuilt();
 async function serve(t: TestContext, options: AppOptions) {
   const router = new Router();
   router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-  const app = new RpcApp({ router, port: 0, log: recorder().log, ...options });
-  t.after(() => app.close());
-  const address = await app.listen();
+  const address = await startApp(t, { router, ...options });
   return { ...address, at: (path: string) => new URL(path, address.url).href };
 }
 
@@ -115,21 +114,12 @@ for (const transport of servers) {
       assert.equal((await get(at('/console/profile'))).status, 404);
       assert.ok(metricsUrl !== undefined && mcpUrl !== undefined);
       assert.equal((await ask(new URL(metricsUrl).origin)).status, 405);
-      const post = async (url: string, body: unknown, headers = {}): Promise<string> => {
-        const response = await fetch(url, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            accept: 'application/json, text/event-stream',
-            ...headers,
-          },
-          body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...(body as object) }),
-        });
-        return response.text();
-      };
+      const accept = 'application/json, text/event-stream';
+      const post = async (url: string, method: string): Promise<string> =>
+        (await postJson(url, { jsonrpc: '2.0', id: 1, method }, { accept })).text();
       for (const name of ['profile', 'takeProfile', 'stack', 'stacks'])
-        assert.match(await post(at('/rpc'), { method: `rpc.${name}` }), /-32601/);
-      const tools = await post(mcpUrl, { method: 'tools/list' });
+        assert.match(await post(at('/rpc'), `rpc.${name}`), /-32601/);
+      const tools = await post(mcpUrl, 'tools/list');
       assert.doesNotMatch(tools, /profile/);
     });
 

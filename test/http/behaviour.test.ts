@@ -1,5 +1,5 @@
 import { describe } from 'node:test';
-import type { ServerName } from '../servers.ts';
+import { servers } from '../servers.ts';
 import { badRequests } from './behaviour/bad-requests.ts';
 import { bodies } from './behaviour/bodies.ts';
 import { calls } from './behaviour/calls.ts';
@@ -17,8 +17,8 @@ import { slowBodies } from './behaviour/slow-bodies.ts';
 import { text } from './behaviour/text.ts';
 import { starter } from './stub-server.ts';
 
-/** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
-export function behaviour(transport: ServerName): void {
+/** What both servers do alike, over bytes on a socket; where they differ, the test says how and why. */
+for (const transport of servers) {
   describe(`http on ${transport}`, () => {
     const start = starter(transport);
     calls(start);

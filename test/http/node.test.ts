@@ -1,4 +1,0 @@
-import { servers } from '../servers.ts';
-import { behaviour } from './behaviour.ts';
-
-if (servers.includes('node')) behaviour('node');

@@ -1,76 +1,83 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type DispatcherOptions, Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import { refusalOf } from '../refusal.ts';
 import { fixture } from './running.ts';
 
-async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
-  const { dispatcher } = new TestService({ modules: [fixture(name)], ...options });
-  try {
-    return await refusalOf(dispatcher.ready());
-  } finally {
-    await dispatcher.close();
-  }
-}
+/** Modules that a worker can not load as the main thread does, and what the line says besides their name. */
+const modules: readonly [what: string, code: string, says: readonly RegExp[]][] = [
+  [
+    'a module that throws in a worker',
+    "if (!isMainThread) throw new Error('no database in this thread');",
+    [/worker/, /module\.mjs/, /no database in this thread/],
+  ],
+  [
+    'a setup() that throws in a worker',
+    "export const setup = () => { if (!isMainThread) throw new Error('no database for a worker'); };",
+    [/worker/, /setup\(\) of .*module\.mjs/, /no database for a worker/],
+  ],
+  [
+    'other procedures than in the main thread',
+    "router.rpc({ name: isMainThread ? 'main' : 'worker' }, () => 1);",
+    [/worker/, /module\.mjs/],
+  ],
+  [
+    'middleware that the workers lack: use',
+    'if (isMainThread) router.use((context, next) => next());',
+    [/or other middleware, .* worker/, /module\.mjs/],
+  ],
+  [
+    'middleware that the workers lack: authorize',
+    "router.rpc({ name: 'secret', ...(isMainThread ? { authorize() {} } : {}) }, () => 1);",
+    [/or other middleware, .* worker/, /module\.mjs/],
+  ],
+  [
+    'a broadcast that the workers lack',
+    'export const broadcasts = isMainThread ? { forget() {} } : {};',
+    [/in this worker .*module\.mjs\), or export other broadcasts: /],
+  ],
+  [
+    'another schema than in the main thread',
+    "router.rpc({ name: 'same', params: { a: isMainThread ? Type.Number() : Type.String() } }, () => 1);",
+    [/worker/, /module\.mjs/],
+  ],
+  [
+    'a module that serves itself',
+    'if (!isMainThread) await new RpcApp(router).listen({ port: 0 });',
+    [/in a worker thread/, /start the service in another file/],
+  ],
+  [
+    'a module that never ends loading',
+    'if (!isMainThread) await new Promise(() => {});',
+    [/2000 ms/, /0 of 1/, /startTimeoutMs/],
+  ],
+];
 
 describe('a worker that cannot start is a start-up error that names the cause', () => {
-  test('a module that throws in a worker', async () => {
-    const message = await startupError('only-main.mjs');
-    assert.match(message, /worker/);
-    assert.match(message, /only-main\.mjs/);
-    assert.match(message, /no database in this thread/);
-  });
+  const startupError = async (t: TestContext, module: string, options: DispatcherOptions = {}) =>
+    refusalOf(TestService.make(t, { modules: [module], ...options }).dispatcher.ready());
 
-  test('a setup() that throws in a worker', async () => {
-    const message = await startupError('failing-setup.mjs');
-    assert.match(message, /worker/);
-    assert.match(message, /failing-setup\.mjs/);
-    assert.match(message, /no database for a worker/);
-  });
-
-  test('other procedures than in the main thread', async () => {
-    const message = await startupError('other-procedures.mjs');
-    assert.match(message, /worker/);
-    assert.match(message, /other-procedures\.mjs/);
-  });
-
-  for (const name of ['only-main-use.mjs', 'only-main-authorize.mjs']) {
-    test(`middleware that the workers lack: ${name}`, async () => {
-      const message = await startupError(name);
-      assert.match(message, /or other middleware, .* worker/);
-      assert.ok(message.includes(name));
+  for (const [what, code, says] of modules) {
+    test(what, async (t) => {
+      const module = new ModuleFolder(t).write(
+        'module.mjs',
+        `import { isMainThread } from 'node:worker_threads';
+         import { Router, RpcApp, Type } from 'tandem-rpc';
+         const router = new Router();
+         ${code}
+         router.rpc(function add({ a, b }) { return a + b; });
+         export default router;`,
+      );
+      const limits = what.includes('never') ? { startTimeoutMs: 2000 } : {};
+      const message = await startupError(t, module, limits);
+      for (const part of says) assert.match(message, part);
     });
   }
 
-  test('a broadcast that the workers lack', async () => {
-    assert.match(
-      await startupError('only-main-broadcast.mjs'),
-      /in this worker .*only-main-broadcast\.mjs\), or export other broadcasts: /,
-    );
-  });
-
-  test('another schema than in the main thread', async () => {
-    const message = await startupError('other-schema.mjs');
-    assert.match(message, /worker/);
-    assert.match(message, /other-schema\.mjs/);
-  });
-
-  test('a module that never ends loading', async () => {
-    const message = await startupError('never-loads.mjs', { startTimeoutMs: 2000 });
-    assert.match(message, /2000 ms/);
-    assert.match(message, /0 of 1/);
-    assert.match(message, /startTimeoutMs/);
-  });
-
-  test('a module that serves itself', async () => {
-    const message = await startupError('serves-itself.mjs');
-    assert.match(message, /in a worker thread/);
-    assert.match(message, /start the service in another file/);
-  });
-
-  test('a module that is not there', async () => {
-    assert.match(await startupError('not-there.mjs'), /not-there\.mjs/);
+  test('a module that is not there', async (t) => {
+    assert.match(await startupError(t, fixture('not-there.mjs')), /not-there\.mjs/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Lifetime } from './apps.ts';
+import type { Lifetime } from '../harness.ts';
 
 /** A way to a server of NATS that can be cut for one client, while others keep theirs. */
 export class CutLine {

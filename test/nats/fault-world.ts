@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MemberLimits } from '../../src/extras/nats/liveness.ts';
 import { fixture, type Running, startCli, urlOf } from '../cli/process.ts';
+import type { Lifetime, StartedApp } from '../harness.ts';
 import { until } from '../turns.ts';
-import { gateway, type Lifetime, type Served, withLimits } from './apps.ts';
+import { gateway, withLimits } from './apps.ts';
 import { Callers, type Ended, violationsOf } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 
@@ -21,7 +22,7 @@ export class FaultWorld {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-faults-'));
   readonly #journal = join(this.#folder, 'journal');
   readonly #lifetime: Lifetime;
-  front!: Served;
+  front!: StartedApp;
   callers!: Callers;
   #members = 0;
   #keys = 0;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { after, before, type TestContext, test } from 'node:test';
 import { createClient } from '../../src/client/index.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
+import type { StartedApp } from '../harness.ts';
 import { Journal } from '../service/journal.ts';
 import { fixture } from '../service/running.ts';
 import { until } from '../turns.ts';
-import { call, gateway, member, type Served, serve, untilReady } from './apps.ts';
+import { call, gateway, member, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Who {
@@ -74,7 +74,7 @@ describeNats('two gateways before the same members', () => {
     const sentBefore = 80 - cluster.queued;
     const polite = cluster.crowd(other, 'polite', 20);
     await until(() => cluster.inFlight === 101);
-    cluster.release();
+    cluster.journal.release();
     await Promise.all([held, ...greedy.flat(), ...polite]);
     const ran = cluster.journal.lines().filter((line) => !line.includes(' '));
     assert.equal(ran.length, 100);
@@ -88,10 +88,10 @@ describeNats('two gateways before the same members', () => {
 /** A member with one worker that calls hold until the test lets them go, and two gateways that know who calls. */
 class SharedMember {
   readonly journal = new Journal();
-  readonly #member: Served;
-  readonly fronts: readonly [Served, Served];
+  readonly #member: StartedApp;
+  readonly fronts: readonly [StartedApp, StartedApp];
 
-  private constructor(one: Served, fronts: readonly [Served, Served]) {
+  private constructor(one: StartedApp, fronts: readonly [StartedApp, StartedApp]) {
     this.#member = one;
     this.fronts = fronts;
   }
@@ -107,7 +107,7 @@ class SharedMember {
       nats: { servers, role: 'member', service: 'shared' },
       ...long,
     });
-    const front = (): Promise<Served> =>
+    const front = (): Promise<StartedApp> =>
       serve(t, {
         nats: { servers, role: 'gateway', service: 'shared' },
         authenticate: ({ headers }) => ({ sub: headers.authorization ?? '' }),
@@ -115,7 +115,7 @@ class SharedMember {
       });
     const cluster = new SharedMember(one, await Promise.all([front(), front()]));
     t.after(() => {
-      cluster.release();
+      cluster.journal.release();
       cluster.journal.remove();
     });
     for (const { url } of cluster.fronts) await untilReady(url);
@@ -135,17 +135,13 @@ class SharedMember {
     return this.#member.app.dispatcher.stats().pool?.queued ?? 0;
   }
 
-  async call(front: Served, caller: string, text: string, method = 'costly'): Promise<void> {
+  async call(front: StartedApp, caller: string, text: string, method = 'costly'): Promise<void> {
     const params = { file: this.journal.file, text };
     const { error } = await call(front.url, method, params, { authorization: caller });
     assert.equal(error, undefined);
   }
 
-  crowd(front: Served, caller: string, count: number): Promise<void>[] {
+  crowd(front: StartedApp, caller: string, count: number): Promise<void>[] {
     return Array.from({ length: count }, (_, i) => this.call(front, caller, `${caller}${i}`));
-  }
-
-  release(): void {
-    writeFileSync(`${this.journal.file}.go`, '');
   }
 }

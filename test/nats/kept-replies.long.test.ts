@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseHeartbeat } from '../../src/extras/nats/liveness.ts';
 import { defaultRetention, type Retention } from '../../src/extras/nats/member/remote-gateway.ts';
 import { Dispatcher, Router, Type } from '../../src/index.ts';
+import type { StartedApp } from '../harness.ts';
 import { patience } from '../patience.ts';
 import { until } from '../turns.ts';
-import { call, gateway, type Served, untilReady } from './apps.ts';
+import { call, gateway, untilReady } from './apps.ts';
 import { connected } from './connected.ts';
 import { CutLine } from './cut-line.ts';
 import { documentOf, memberOf } from './parts.ts';
@@ -18,7 +19,7 @@ type Patience = { -readonly [Name in keyof Retention]: Retention[Name] };
 /** A member whose calls wait until the test lets them go, and a gateway whose way to NATS can be cut. */
 class Parted {
   readonly line: CutLine;
-  readonly front: Served;
+  readonly front: StartedApp;
   readonly retention: Patience;
   /** Gateways that the member knows, as it told last. */
   gateways = 0;
@@ -28,7 +29,7 @@ class Parted {
 
   private constructor(
     line: CutLine,
-    front: Served,
+    front: StartedApp,
     retention: Patience,
     held: readonly (readonly [string, () => void])[],
   ) {

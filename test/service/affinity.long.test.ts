@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DispatcherOptions } from '../../src/index.ts';
 import { fixture, Running, resultOf } from './running.ts';
 
-async function started(
-  t: Parameters<typeof Running.make>[0],
-  options: DispatcherOptions = {},
-): Promise<Running> {
-  const running = Running.make(t, {
-    modules: [fixture('affinity.ts')],
-    workers: 2,
-    spareWorkers: 0,
-    ...options,
-  });
-  await running.dispatcher.ready();
-  return running;
-}
+const options = { modules: [fixture('affinity.ts')], workers: 2, spareWorkers: 0 };
 
 /** Value of a series of /metrics; 0: there is none. */
 async function countOf(running: Running, series: string): Promise<number> {
@@ -25,7 +12,7 @@ async function countOf(running: Running, series: string): Promise<number> {
 }
 
 test('affinity: one call at a time goes to the worker of its key; positional params and JSON-RPC batches have no key', async (t) => {
-  const running = await started(t);
+  const running = await Running.start(t, options);
   for (let id = 0; id < 20; id++) {
     resultOf(await running.ask({ method: 'render', params: { docId: 'a' }, id }));
   }
@@ -42,7 +29,7 @@ test('affinity: one call at a time goes to the worker of its key; positional par
 });
 
 test("affinity 'caller': the calls of one caller go to one worker, beside maxConcurrency and calls without affinity", async (t) => {
-  const running = await started(t);
+  const running = await Running.start(t, options);
   for (let id = 0; id < 20; id++) {
     resultOf(await running.ask({ method: 'mine', params: {}, id }));
   }

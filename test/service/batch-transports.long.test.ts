@@ -1,6 +1,5 @@
 /** Handler batches of calls that come by every way into a service. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { trace } from '@opentelemetry/api';
 import {
@@ -24,11 +23,7 @@ test('calls by JSON-RPC, plain HTTP and MCP gather in one run; each has its own 
   const options = { mcp: true, httpPath: '/api', tracing: true } as const;
   const { app, url } = await startApp(t, { modules, ...options });
   const journal = new Journal();
-  const gate = `${journal.file}.go`;
-  t.after(() => {
-    rmSync(gate, { force: true });
-    journal.remove();
-  });
+  t.after(() => journal.remove());
   const params = { file: journal.file, text: 'x' };
   const held = app.dispatcher.dispatch({ method: 'hold', params, id: 'held' });
   await until(() => journal.lines().length > 0);
@@ -52,7 +47,7 @@ test('calls by JSON-RPC, plain HTTP and MCP gather in one run; each has its own 
     post('/mcp', tool, 3, headersOf(tool) as Record<string, string>),
   ]);
   await until(() => app.dispatcher.stats().pool?.queued === 3);
-  writeFileSync(gate, '');
+  journal.release();
   await held;
   for (const [i, answer] of (await answers).entries()) {
     assert.ok(answer.includes(`3 ${traceOf(i + 1)}`), answer);

@@ -1,3 +1,5 @@
+import type { DispatcherOptions } from '../../src/index.ts';
+import type { Lifetime } from '../harness.ts';
 import { fixture, Running } from './running.ts';
 
 const modules = [fixture('procedures.ts'), fixture('costly.ts'), fixture('batches.ts')];
@@ -8,13 +10,8 @@ export interface Reply {
 }
 
 /** A service of the batch procedures. */
-export async function started(
-  t: Parameters<typeof Running.make>[0],
-  options: Parameters<typeof Running.make>[1] = {},
-): Promise<Running> {
-  const running = Running.make(t, { modules, ...options });
-  await running.dispatcher.ready();
-  return running;
+export function started(t: Lifetime, options: DispatcherOptions = {}): Promise<Running> {
+  return Running.start(t, { modules, ...options });
 }
 
 /** Calls that come in one turn of the event loop. */

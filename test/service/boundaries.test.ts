@@ -98,8 +98,7 @@ describe('what a worker tells', () => {
 
 for (const message of [null, {}, [1, 2], { type: 'fault', fault: null }]) {
   test(`${JSON.stringify(message)} of a worker: its thread is replaced, one line tells of it, and what had not started runs elsewhere`, async (t) => {
-    const running = Running.make(t, { modules });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules });
     const thread = resultOf(await running.ask({ method: 'babble', params: { message }, id: 1 }));
     await until(() => lostThreads(running).length === 1);
     const replies = await Promise.all([1, 2, 3].map((id) => running.ask({ method: 'echo', id })));

@@ -135,7 +135,7 @@ describe('broadcast', () => {
   });
 
   test('those of one name run in the order of their calls, also asynchronous ones', async () => {
-    const gate = `${running.journal.file}.go`;
+    const { gate } = running.journal;
     const texts = Array.from({ length: 8 }, (_, i) => `slow ${i}`);
     // The later it is called, the less it takes.
     const all = texts.map((text, i) =>

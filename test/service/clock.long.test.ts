@@ -68,8 +68,7 @@ for (const [name, byMs] of [
     });
 
     test('the end waits as long as it was told to, and no longer', async (t) => {
-      const other = Running.make(t, { modules });
-      await other.dispatcher.ready();
+      const other = await Running.start(t, { modules });
       const hanging = other.call('out.hangForLong', 'h');
       await other.begunOn('h');
       const ended = other.dispatcher.close(100);

@@ -26,8 +26,7 @@ describe('a call that is lost', () => {
   });
 
   test('in a worker as well', async (t) => {
-    const running = Running.make(t, { modules: [fixture('effects.ts')] });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules: [fixture('effects.ts')] });
     const reply = running.ask({ method: 'waits', params: { file: running.journal.file }, id: 1 });
     await running.begunOn('waits');
     await running.dispatcher.close(0);

@@ -231,12 +231,11 @@ describe('a reload', () => {
          return ${result};
        });
        export default router;`;
-    const running = Running.make(t, {
+    const running = await Running.start(t, {
       modules: [folder.write('module.mjs', text(1))],
       timeoutMs: 600_000, // the call lasts for as long as a busy machine takes to reload
     });
     const { dispatcher } = running;
-    await dispatcher.ready();
     const waiting = running.ask({ method: 'wait', id: 'x' });
     folder.write('module.mjs', text(2));
     assert.equal(await dispatcher.reload(), true);

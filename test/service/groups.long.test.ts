@@ -91,8 +91,7 @@ describe('a group of workers', () => {
 
 test('a group has limits of its own', async (t) => {
   const limits = { ...heavy, workerMemoryMb: 48, maxQueue: 0 };
-  const running = Running.make(t, { modules, groups: { heavy: limits } });
-  await running.dispatcher.ready();
+  const running = await Running.start(t, { modules, groups: { heavy: limits } });
   const fill = (method: string, mb: number): Promise<string | undefined> =>
     running.ask({ method, params: { mb }, id: 1 });
   assert.equal(resultOf(await fill('fill', 128)), 128);
@@ -110,8 +109,10 @@ test('a group has limits of its own', async (t) => {
 });
 
 test('a group has an express worker where it has a spare', async (t) => {
-  const running = Running.make(t, { modules, groups: { heavy: { ...heavy, spareWorkers: 1 } } });
-  await running.dispatcher.ready();
+  const running = await Running.start(t, {
+    modules,
+    groups: { heavy: { ...heavy, spareWorkers: 1 } },
+  });
   await until(() => statsOf(running).heavy.express !== undefined);
   // More than one: the machine may hold up the first ones for longer than short calls take.
   for (let i = 0; i < 30; i++) await running.ask({ method: 'heavy.thread', id: i });
@@ -146,8 +147,7 @@ describe('what is wrong with groups is told at the start, in one line', () => {
 
   test('a group that no procedure names gets no workers, and a warning', async (t) => {
     const groups = { heavy, idle: { workers: 3 } };
-    const running = Running.make(t, { modules, groups });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules, groups });
     assert.deepEqual(Object.keys(running.dispatcher.stats().groups), ['heavy']);
     assert.deepEqual(told(running, 'group-unused'), ['idle']);
   });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { ConfigOptions, DispatcherOptions, RpcApp } from '../../src/index.ts';
 import { inReverse, type StartedApp, startApp } from '../harness.ts';
@@ -100,7 +99,7 @@ export class HeldServer {
   }
 
   release(): void {
-    writeFileSync(`${this.journal.file}.go`, '');
+    this.journal.release();
   }
 
   /** The texts of the calls that ran, in that order. */

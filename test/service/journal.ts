@@ -7,6 +7,8 @@ import { until } from '../turns.ts';
 export class Journal {
   readonly folder = mkdtempSync(join(tmpdir(), 'tandem-journal-'));
   readonly file = join(this.folder, 'journal');
+  /** Procedures that are held go on once this file is there. */
+  readonly gate = `${this.file}.go`;
 
   constructor() {
     this.clear();
@@ -27,6 +29,10 @@ export class Journal {
   /** Resolves when a procedure has written the line, `times` times. */
   async until(line: string, times = 1): Promise<void> {
     await until(() => this.count(line) >= times);
+  }
+
+  release(): void {
+    writeFileSync(this.gate, '');
   }
 
   remove(): void {

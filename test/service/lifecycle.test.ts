@@ -35,8 +35,7 @@ describe('start', () => {
   });
 
   test('the router of a service with modules takes no middleware, and reloads the replicas too', async (t) => {
-    const { dispatcher } = Running.make(t, { workers: 1 });
-    await dispatcher.ready();
+    const { dispatcher } = await Running.start(t, { workers: 1 });
     const { router } = dispatcher;
     // The types say so too: AnyRouter has no use().
     const use = (): unknown => (router as Router).use((_context, next) => next());
@@ -48,9 +47,8 @@ describe('start', () => {
 
 describe('close', () => {
   test('is idempotent, and calls after it are cancelled', async (t) => {
-    const running = Running.make(t);
+    const running = await Running.start(t);
     const { dispatcher } = running;
-    await dispatcher.ready();
     const closing = dispatcher.close();
     assert.equal(dispatcher.close(), closing);
     await closing;
@@ -90,9 +88,8 @@ describe('close', () => {
   });
 
   test('what was accepted is answered: running, waiting, in batches, in both places', async (t) => {
-    const running = Running.make(t, { workers: 2 });
+    const running = await Running.start(t, { workers: 2 });
     const { dispatcher, journal } = running;
-    await dispatcher.ready();
     const { file } = journal;
     const holding = ['h1', 'h2'].map((text) => running.call('hold', text));
     await Promise.all([running.begunOn('h1'), running.begunOn('h2')]);
@@ -120,9 +117,8 @@ describe('close', () => {
   });
 
   test('a grace beyond what a timer takes lets calls take as long as they take', async (t) => {
-    const running = Running.make(t);
+    const running = await Running.start(t);
     const { dispatcher } = running;
-    await dispatcher.ready();
     const holding = running.call('hold', 'h');
     await running.begunOn('h');
     const closing = dispatcher.close(2 ** 31);
@@ -134,9 +130,8 @@ describe('close', () => {
   });
 
   test('after the grace: what runs is lost, what waits is cancelled', async (t) => {
-    const running = Running.make(t);
+    const running = await Running.start(t);
     const { dispatcher, journal } = running;
-    await dispatcher.ready();
     const inline = running.call('in.untilAborted', 'inline');
     const pooled = running.call('out.hangForLong', 'pooled');
     await running.begunOn('pooled');
@@ -156,8 +151,7 @@ describe('close', () => {
 
   test('does not wait for a call that was answered at its deadline and never ends', async (t) => {
     // Longer than any test may take.
-    const running = Running.make(t, { shutdownGraceMs: 600_000 });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { shutdownGraceMs: 600_000 });
     for (const place of ['in', 'out']) {
       assert.match((await running.call(`${place}.hang`, place)) ?? '', /-32001/);
     }

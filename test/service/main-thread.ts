@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
-import type { LogLine } from '../harness.ts';
+import type { Lifetime, LogLine } from '../harness.ts';
 import { turn } from '../turns.ts';
 import { fixture, Running } from './running.ts';
 
@@ -36,13 +36,8 @@ export async function callUntilNamed(
 
 export const modules = [fixture('blocking.ts')];
 
-export async function started(
-  t: Parameters<typeof Running.make>[0],
-  options: DispatcherOptions = {},
-): Promise<Running> {
-  const running = Running.make(t, { modules, ...options });
-  await running.dispatcher.ready();
-  return running;
+export function started(t: Lifetime, options: DispatcherOptions = {}): Promise<Running> {
+  return Running.start(t, { modules, ...options });
 }
 
 export function named(lines: readonly LogLine[]): string[] {

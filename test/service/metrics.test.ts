@@ -74,8 +74,7 @@ describe('calls are counted once each, by procedure, code and place', () => {
 
 describe('what never ran', () => {
   test('has its code, and has taken no more time than it waited', async (t) => {
-    const running = Running.make(t);
-    await running.dispatcher.ready();
+    const running = await Running.start(t);
     const aborted = AbortSignal.abort();
     await running.call('in.count', 'one', { signal: aborted });
     await running.call('out.count', 'two', { signal: aborted });
@@ -118,8 +117,7 @@ describe('what never ran', () => {
 
 describe('the state of the service', () => {
   test('shows what is in flight, and what waits', async (t) => {
-    const running = Running.make(t);
-    await running.dispatcher.ready();
+    const running = await Running.start(t);
     const held = running.call('hold', 'held');
     await running.begunOn('held');
     const later = [1, 2, 3].map((id) => running.ask({ method: 'out.thread', id }));
@@ -171,8 +169,7 @@ describe('the state of the service', () => {
   });
 
   test('tells of overload when it begins and when it has ended, and counts each refusal', async (t) => {
-    const running = Running.make(t, { maxQueue: 0 });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { maxQueue: 0 });
     const held = running.call('hold', 'held');
     await running.begunOn('held');
     const calls = Array.from({ length: 20 }, (_, i) => running.call('out.count', String(i)));

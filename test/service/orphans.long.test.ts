@@ -35,13 +35,8 @@ function workerOf({ dispatcher }: Running) {
   return worker;
 }
 
-const started = async (running: Running): Promise<Running> => {
-  await running.dispatcher.ready();
-  return running;
-};
-
 test('they hold no slot: as many as a worker has may be left, and it serves on', async (t) => {
-  const running = await started(Running.make(t));
+  const running = await Running.start(t);
   const [thread] = running.threads;
   await leave(running, limit);
   assert.equal(resultOf(await running.ask({ method: 'out.thread', id: 1 })), thread);
@@ -71,7 +66,7 @@ test('they hold no slot: as many as a worker has may be left, and it serves on',
 });
 
 test("one that ends is counted no more, nor is one whose deadline has come; its result is nobody else's", async (t) => {
-  const running = await started(Running.make(t));
+  const running = await Running.start(t);
   const gone = new AbortController();
   const { signal } = gone;
   // Ended by its signal: its caller, who is here after all, is given what it gave.
@@ -90,7 +85,7 @@ test("one that ends is counted no more, nor is one whose deadline has come; its 
 });
 
 test('those left are answered at their deadline, in the order of their batch', async (t) => {
-  const running = await started(Running.make(t));
+  const running = await Running.start(t);
   const gone = new AbortController();
   const { file } = running.journal;
   const calls = ['out.hang', 'out.count'].map((method, i) => ({
@@ -107,7 +102,7 @@ test('those left are answered at their deadline, in the order of their batch', a
 });
 
 test('a worker with as many that outlive their deadline is replaced, and others notice nothing', async (t) => {
-  const running = await started(Running.make(t, { spareWorkers: 1 }));
+  const running = await Running.start(t, { spareWorkers: 1 });
   await until(() => running.dispatcher.stats().pool?.spares === 1);
   const [thread] = running.threads;
   const hanging = Array.from({ length: limit }, (_, i) => running.call('out.hang', `${i}`));
@@ -122,7 +117,7 @@ test('a worker with as many that outlive their deadline is replaced, and others 
 });
 
 test('those of a thread that dies are answered, and counted no more', async (t) => {
-  const running = await started(Running.make(t, { spareWorkers: 1 }));
+  const running = await Running.start(t, { spareWorkers: 1 });
   await until(() => running.dispatcher.stats().pool?.spares === 1);
   const { replies } = await leave(running, 5);
   await running.ask({ method: 'die', id: 1 });

@@ -25,8 +25,7 @@ test('strings that their patterns limit are named in one line, and again if a re
   const folder = new ModuleFolder(t);
   const write = (...patterns: readonly string[]) =>
     folder.write('module.mjs', moduleOf(...patterns));
-  const running = Running.make(t, { modules: [write('^a+$', 'foo.*bar', '\\s+$')] });
-  await running.dispatcher.ready();
+  const running = await Running.start(t, { modules: [write('^a+$', 'foo.*bar', '\\s+$')] });
   const two =
     '2 strings have no maxLength and patterns that take more than linear time, so they got one: p1 params/list/* (117), p2 params/list/* (127)';
   assert.deepEqual(told(running), [['info', 2, two]]);

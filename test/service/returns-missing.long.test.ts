@@ -29,8 +29,7 @@ describe('the line that names procedures without returns', () => {
     const first = [`{ name: 'b.open' }, () => 1`, `{ name: 'a.feed' }, function* () { yield 1; }`];
     const write = (...options: readonly string[]) =>
       folder.write('module.mjs', moduleOf(...declared, ...options));
-    const running = Running.make(t, { modules: [write(...first)] });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules: [write(...first)] });
     const two =
       '2 procedures have no `returns`: their results are neither projected nor checked: a.feed, b.open';
     assert.deepEqual(told(running), [['info', 2, two]]);
@@ -50,8 +49,7 @@ describe('the line that names procedures without returns', () => {
     const names = ['g', 'f', 'e', 'd', 'c', 'b', 'a'.repeat(100)];
     const text = moduleOf(...names.map((name) => `{ name: '${name}' }, () => 1`));
     const modules = [new ModuleFolder(t).write('module.mjs', text)];
-    const running = Running.make(t, { modules });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules });
     const line = `7 procedures have no \`returns\`: their results are neither projected nor checked: ${'a'.repeat(60)}, b, c, d, e, ...`;
     assert.deepEqual(told(running), [['info', 7, line]]);
   });

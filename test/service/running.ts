@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { DispatcherOptions, DispatchOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { TestService } from '../harness.ts';
@@ -20,17 +20,13 @@ export class Running extends TestService {
 
   override reset(): void {
     this.journal.clear();
-    rmSync(this.#gate, { force: true });
+    rmSync(this.journal.gate, { force: true });
   }
 
   override async end(): Promise<void> {
     this.release();
     await super.end();
     this.journal.remove();
-  }
-
-  get #gate(): string {
-    return `${this.journal.file}.go`;
   }
 
   /** Calls a procedure that takes a file and a text; the reply as it came. */
@@ -40,7 +36,7 @@ export class Running extends TestService {
 
   /** Lets go of every `hold`. */
   release(): void {
-    writeFileSync(this.#gate, '');
+    this.journal.release();
   }
 
   /** The thread a call has begun on, as it wrote in the journal. */

@@ -75,8 +75,7 @@ describe('the stack of a thread that is ended at a deadline', () => {
 });
 
 test('a spare takes the calls before the stack is asked for', async (t) => {
-  const running = Running.make(t, { modules: [fixture('stuck.ts')], spareWorkers: 1 });
-  await running.dispatcher.ready();
+  const running = await Running.start(t, { modules: [fixture('stuck.ts')], spareWorkers: 1 });
   await until(() => running.dispatcher.stats().pool?.spares === 1);
   // Its thread gives no stack, so that it is asked for as long as may be.
   assert.equal(await running.ask({ method: 'sleep', id: 'a' }), expired('a', 200));

@@ -8,8 +8,7 @@ import { fixture, lost, Running, resultOf } from './running.ts';
 const modules = [fixture('boundaries.ts')];
 
 test('a handler that overwrites the memory shared with the main thread ends its worker: its call is lost, and a spare serves on', async (t) => {
-  const running = Running.make(t, { modules, spareWorkers: 1 });
-  await running.dispatcher.ready();
+  const running = await Running.start(t, { modules, spareWorkers: 1 });
   await until(() => running.dispatcher.stats().pool?.spares === 1);
   const [thread] = running.threads;
   assert.equal(await running.ask({ method: 'scribble', id: 'a' }), lost('a', 'error'));
@@ -19,8 +18,7 @@ test('a handler that overwrites the memory shared with the main thread ends its 
 
 for (const how of ['close', 'removeAllListeners']) {
   test(`a thread that stops reading its port (${how}) is replaced, and calls that it was sent run elsewhere`, async (t) => {
-    const running = Running.make(t, { modules });
-    await running.dispatcher.ready();
+    const running = await Running.start(t, { modules });
     const thread = resultOf(await running.ask({ method: 'deafen', params: { how }, id: 1 }));
     // A port that closes may still read what was on its way.
     for (let id = 2; lostThreads(running).length === 0; id++) {
@@ -37,8 +35,7 @@ describe('a run time that is no time, reported by a worker', () => {
   for (const us of ['NaN', '-1', 'Infinity', '-Infinity', '1e300']) {
     test(`${us}: its call has its result, the pool goes on, and one line tells of it`, async (t) => {
       const events: CallEvent[] = [];
-      const running = Running.make(t, { modules, onCall: (event) => events.push(event) });
-      await running.dispatcher.ready();
+      const running = await Running.start(t, { modules, onCall: (event) => events.push(event) });
       for (let i = 0; i < 3; i++) {
         const reply = await running.ask({ method: 'mistime', params: { us }, id: 1 });
         assert.equal(resultOf(reply), 'x'.repeat(10_000));

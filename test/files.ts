@@ -3,6 +3,7 @@
  * the repository (`npm test`), and from the sources through tsx (a single file, run by `node --import tsx --test`).
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -36,6 +37,18 @@ export function fixture(name: string): string {
 
 /** Flags of a Node process that is to import `paths`. */
 export const nodeFlags: readonly string[] = isCompiled ? [] : ['--import', 'tsx'];
+
+/** What says when to clean up: the context of a test, or `{ after }` of node:test for a suite or a file. */
+export interface Lifetime {
+  after(end: () => unknown): unknown;
+}
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(t: Lifetime): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 let anotherCopy: Promise<typeof import('../src/index.ts')> | undefined;
 

@@ -13,14 +13,12 @@ import {
   type Log,
   RpcApp,
 } from '../src/index.ts';
+import type { Lifetime } from './files.ts';
 import { RawClient } from './http/raw-client.ts';
 import { patience } from './patience.ts';
 import { usualServer } from './servers.ts';
 
-/** What says when to clean up: the context of a test, or `{ after }` of node:test for a suite or a file. */
-export interface Lifetime {
-  after(end: () => unknown): unknown;
-}
+export type { Lifetime };
 
 /** What begins later ends earlier, and each end is awaited. */
 export function inReverse(t: Lifetime): Lifetime {
@@ -133,7 +131,7 @@ export class TestService {
 /** A server of node:http that somebody else owns. @returns its port */
 export async function listenTo(
   t: Lifetime,
-  listener: RequestListener,
+  listener: (...all: Parameters<RequestListener>) => unknown,
   upgrade?: Parameters<Server['on']>[1],
 ): Promise<number> {
   const server = createServer(listener);

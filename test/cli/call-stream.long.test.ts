@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { after, describe, it, type TestContext } from 'node:test';
 
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { listenTo } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { startCli } from './process.ts';
 
@@ -43,10 +42,7 @@ async function answering(t: TestContext, pieces: readonly string[], type = 'text
       await new Promise<void>((done) => response.write(piece, () => done()));
     response.end();
   };
-  const server = createServer((_request, response) => void answer(response));
-  t.after(() => server.close());
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://127.0.0.1:${await listenTo(t, (_request, response) => void answer(response))}/`;
 }
 
 describe('tandem call --sse', () => {

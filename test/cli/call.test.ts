@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it, type TestContext } from 'node:test';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { listenTo } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 
@@ -121,12 +120,10 @@ describe('tandem call', () => {
 
   /** The URL of a server that gives this answer to everything. */
   async function answering(t: TestContext, contentType: string, text: string): Promise<string> {
-    const server = createServer((_request, response) => {
+    const port = await listenTo(t, (_request, response) => {
       response.setHeader('content-type', contentType).end(text);
-    }).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    });
+    return `http://127.0.0.1:${port}/`;
   }
 
   it('prints a result as the server wrote it: large numbers, any depth', async (t) => {
@@ -179,15 +176,12 @@ describe('tandem call', () => {
 describe('what call sends', () => {
   it('keeps numbers as they were written', async (t) => {
     const bodies: string[] = [];
-    const server = createServer((request, response) => {
-      void text(request).then((body) => {
-        bodies.push(body);
-        response.end(`{"jsonrpc":"2.0","id":${JSON.parse(body).id},"result":1}`);
-      });
-    }).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const port = await listenTo(t, async (request, response) => {
+      const body = await text(request);
+      bodies.push(body);
+      response.end(`{"jsonrpc":"2.0","id":${JSON.parse(body).id},"result":1}`);
+    });
+    const target = `http://127.0.0.1:${port}/`;
     const sent = async (...args: string[]): Promise<string | undefined> => {
       const { code, stderr } = await commands.run(['call', target, 'a', ...args]);
       assert.deepEqual([code, stderr], [0, '']);

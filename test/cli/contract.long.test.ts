@@ -1,38 +1,27 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { before, describe, it, type TestContext } from 'node:test';
-import { startApp, suiteLifetime } from '../harness.ts';
+import { temporaryFolder } from '../files.ts';
+import { listenTo, startApp, suiteLifetime } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { fixture, runCli, startCli } from './process.ts';
 
 const module = fixture('cli/procedures.ts');
 const petstore = fixture('codegen/petstore.json');
 
-function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-contract-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 /** A server that answers GET with this document, or with the text of one, and every POST with an error. */
 async function serveDocument(t: TestContext, answer: (etag: string | undefined) => unknown) {
-  const server = createServer((request, response) => {
+  const port = await listenTo(t, (request, response) => {
     if (request.method !== 'GET') return void response.writeHead(405).end();
     const body = answer(request.headers['if-none-match']);
     if (body === 304) return void response.writeHead(304).end();
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.setHeader('etag', `"${text.length}"`).end(text);
-  }).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  await new Promise((resolve) => server.once('listening', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://127.0.0.1:${port}/`;
 }
 
 let url = '';
@@ -66,7 +55,7 @@ describe('tandem schema', () => {
   });
 
   it("keeps a module's own output off stdout", async (t) => {
-    const file = join(folderOf(t), 'noisy.mjs');
+    const file = join(temporaryFolder(t), 'noisy.mjs');
     writeFileSync(
       file,
       `import { Router } from 'tandem-rpc';
@@ -102,7 +91,7 @@ describe('tandem list', () => {
       { name: 'b', params: [], result: { name: 'r', schema: { $ref: '#/components/schemas/R' } } },
     ];
     const document = { openrpc: '1.3.2', methods, components: { schemas: { R: schema } } };
-    const file = join(folderOf(t), 'openrpc.json');
+    const file = join(temporaryFolder(t), 'openrpc.json');
     writeFileSync(file, JSON.stringify(document));
     const { stdout } = await commands.run(['list', file]);
     const [, a, b] = stdout.split('\n');
@@ -112,24 +101,14 @@ describe('tandem list', () => {
   });
 
   it('asks rpc.discover where GET gives nothing', async (t) => {
-    const server = createServer((request, response) => {
+    const port = await listenTo(t, async (request, response) => {
       if (request.method === 'GET') return void response.writeHead(404).end('<h1>no</h1>');
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const { id, method } = JSON.parse(Buffer.concat(chunks).toString()) as Record<
-          string,
-          unknown
-        >;
-        const result: unknown =
-          method === 'rpc.discover' ? JSON.parse(readFileSync(petstore, 'utf8')) : null;
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-      });
-    }).listen(0, '127.0.0.1');
-    t.after(() => server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
+      const { id, method } = JSON.parse(await text(request)) as Record<string, unknown>;
+      const result: unknown =
+        method === 'rpc.discover' ? JSON.parse(readFileSync(petstore, 'utf8')) : null;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
     const { stdout } = await commands.run(['list', `http://127.0.0.1:${port}/`, '--names']);
     assert.equal(stdout, 'create_pet\nget_pet\nlist_pets\n');
   });
@@ -137,7 +116,7 @@ describe('tandem list', () => {
 
 describe('tandem codegen', () => {
   it('prints without --out, the same from every source', async (t) => {
-    const file = join(folderOf(t), 'schema.json');
+    const file = join(temporaryFolder(t), 'schema.json');
     writeFileSync(file, JSON.stringify(await (await fetch(url)).json()));
     const openRpc = await (await fetch(`${url}?format=openrpc`)).text();
     const stdin = startCli(['codegen', '-']);
@@ -156,7 +135,7 @@ describe('tandem codegen', () => {
   });
 
   it('writes what is new, and says whether it did', async (t) => {
-    const out = join(folderOf(t), 'deep', 'er', 'api.ts');
+    const out = join(temporaryFolder(t), 'deep', 'er', 'api.ts');
     const first = await commands.run(['codegen', petstore, '--out', out]);
     assert.equal(first.stdout, `wrote ${out}: 3 procedures\n`);
     // What a checkout on Windows makes of it.
@@ -170,7 +149,7 @@ describe('tandem codegen', () => {
   });
 
   it('overwrites nothing that it has not written', async (t) => {
-    const out = join(folderOf(t), 'mine.ts');
+    const out = join(temporaryFolder(t), 'mine.ts');
     writeFileSync(out, 'export const mine = 1;\n');
     const { code, stderr } = await commands.run(['codegen', petstore, '--out', out]);
     assert.equal(code, 1);
@@ -179,7 +158,7 @@ describe('tandem codegen', () => {
   });
 
   it('--check without a file tells how to make it', async (t) => {
-    const out = join(folderOf(t), 'api.ts');
+    const out = join(temporaryFolder(t), 'api.ts');
     const { code, stdout, stderr } = await commands.run([
       'codegen',
       petstore,
@@ -193,7 +172,7 @@ describe('tandem codegen', () => {
   });
 
   it('--watch follows a module, through its mistakes', async (t) => {
-    const folder = folderOf(t);
+    const folder = temporaryFolder(t);
     const [file, out] = [join(folder, 'procedures.ts'), join(folder, 'api.ts')];
     const source = (name: string): string =>
       `import { Router } from 'tandem-rpc';
@@ -226,7 +205,7 @@ export default router;`;
       unchanged();
       return 304;
     });
-    const out = join(folderOf(t), 'api.ts');
+    const out = join(temporaryFolder(t), 'api.ts');
     const args = ['codegen', address, '--out', out, '--watch', '--interval', '20ms'];
     const watching = startCli(args);
     t.after(() => watching.child.kill());
@@ -258,7 +237,7 @@ function nested(levels: number): string {
 
 describe('a mistake is one line', () => {
   const broken = (t: TestContext, text: string): string => {
-    const file = join(folderOf(t), 'broken.json');
+    const file = join(temporaryFolder(t), 'broken.json');
     writeFileSync(file, text);
     return file;
   };
@@ -304,7 +283,7 @@ describe('a mistake is one line', () => {
     [
       'a module whose exports can not be looked at',
       (t) => {
-        const file = join(folderOf(t), 'trap.mjs');
+        const file = join(temporaryFolder(t), 'trap.mjs');
         const trap = 'new Proxy({}, { get() { throw new Error("trap"); } })';
         writeFileSync(file, `export default ${trap};\n`);
         return ['list', file];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { temporaryFolder } from '../files.ts';
 import { startApp, suiteLifetime } from '../harness.ts';
 import { CommandLine } from './command-line.ts';
 import { fixture, runCli } from './process.ts';
@@ -10,7 +10,7 @@ import { fixture, runCli } from './process.ts';
 const module = fixture('cli/procedures.ts');
 
 describe('tandem diff', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-diff-'));
+  const folder = temporaryFolder({ after });
   const file = (name: string, content: unknown): string => {
     const path = join(folder, name);
     writeFileSync(path, JSON.stringify(content));
@@ -35,7 +35,6 @@ describe('tandem diff', () => {
   before(async () => {
     ({ url } = await startApp(lifetime, { modules: [module] }));
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   it('exits with 0 where documents, URLs and modules say the same', async () => {
     const [openrpc, introspection] = await Promise.all([

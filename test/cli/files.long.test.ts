@@ -1,19 +1,10 @@
 /** Mistakes with files and folders: what a command reads, where it runs, and where its output goes. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { isCompiled, modulePath, nodeFlags } from '../files.ts';
+import { after, describe, it } from 'node:test';
+import { isCompiled, modulePath, nodeFlags, temporaryFolder } from '../files.ts';
 import { cleanEnvironment, fixture } from './process.ts';
 
 const command = [process.execPath, ...nodeFlags, modulePath('src/cli/main.ts')];
@@ -30,11 +21,7 @@ function run(args: readonly string[], stdout: number | 'ignore' = 'ignore') {
 }
 
 describe('files and folders', () => {
-  let folder: string;
-  before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tandem-files-'));
-  });
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder({ after });
 
   it('a module that awaits at its top level what never comes is named', () => {
     const file = join(folder, 'waits.mjs');

@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { root } from '../files.ts';
+import { root, temporaryFolder } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
 import { callAt } from '../post-json.ts';
 import { installPacked } from './packed.ts';
 import { Running, startNode } from './process.ts';
 
 describe('tandem init, from the packed package', () => {
-  let folder = '';
+  const folder = temporaryFolder({ after });
   let main = '';
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tandem-init-'));
     main = await installPacked(folder);
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   /** A process of a user: nothing of this test run's own loaders. */
   function start(

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { temporaryFolder } from '../files.ts';
+import { listenTo } from '../harness.ts';
 import { servers } from '../servers.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, fixture, runCli } from './process.ts';
@@ -114,35 +113,24 @@ describe('a mistake is one line that says what to do', () => {
     });
   }
 
-  it('a module that imports what is not there', async () => {
+  it('a module that imports what is not there', async (t) => {
     // Written here: in test/fixtures the tools that check imports would trip over it.
-    const folder = mkdtempSync(join(tmpdir(), 'tandem-cli-'));
-    try {
-      const file = join(folder, 'lost.mjs');
-      writeFileSync(file, "import './no-such-helper.mjs';\n");
-      const args = ['serve', file, '--port', '0', '--no-supervisor'];
-      const line = assertOneLine(await commands.run(args));
-      assert.match(line, /lost\.mjs/);
-      assert.match(line, /no-such-helper\.mjs/);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const file = join(temporaryFolder(t), 'lost.mjs');
+    writeFileSync(file, "import './no-such-helper.mjs';\n");
+    const args = ['serve', file, '--port', '0', '--no-supervisor'];
+    const line = assertOneLine(await commands.run(args));
+    assert.match(line, /lost\.mjs/);
+    assert.match(line, /no-such-helper\.mjs/);
   });
 
-  it('a port in use', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    try {
-      const few = ['--workers', '1', '--spare-workers', '0'];
-      for (const transport of servers) {
-        const args = ['serve', good, '--port', `${port}`, '--transport', transport, ...few];
-        const line = assertOneLine(await runCli(args));
-        assert.match(line, new RegExp(`${port}`));
-        assert.match(line, /in use/);
-      }
-    } finally {
-      other.close();
+  it('a port in use', async (t) => {
+    const port = await listenTo(t, () => {});
+    const few = ['--workers', '1', '--spare-workers', '0'];
+    for (const transport of servers) {
+      const args = ['serve', good, '--port', `${port}`, '--transport', transport, ...few];
+      const line = assertOneLine(await runCli(args));
+      assert.match(line, new RegExp(`${port}`));
+      assert.match(line, /in use/);
     }
   });
 

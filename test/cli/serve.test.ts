@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { temporaryFolder } from '../files.ts';
 import { type BannerOnTerminal, bannerOnTerminal, withTerminal } from './banner-on-terminal.ts';
 import { ask, fixture, startServer } from './process.ts';
 
@@ -13,24 +14,16 @@ const procedures = fixture('cli/procedures.ts');
  * What a POSIX shell hands to `curl` when the printed line is pasted. A program of that name in PATH
  * tells, so that the test needs no curl.
  */
-function pastedArguments(line: string): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-curl-'));
-  try {
-    const curl = join(folder, 'curl');
-    writeFileSync(
-      curl,
-      `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)));\n`,
-    );
-    chmodSync(curl, 0o755);
-    const { stdout, stderr } = spawnSync('sh', ['-c', line], {
-      encoding: 'utf8',
-      env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` },
-    });
-    assert.equal(stderr, '');
-    return JSON.parse(stdout) as string[];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+function pastedArguments(t: TestContext, line: string): string[] {
+  const folder = temporaryFolder(t);
+  const print = 'console.log(JSON.stringify(process.argv.slice(2)));';
+  writeFileSync(join(folder, 'curl'), `#!${process.execPath}\n${print}\n`, { mode: 0o755 });
+  const { stdout, stderr } = spawnSync('sh', ['-c', line], {
+    encoding: 'utf8',
+    env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` },
+  });
+  assert.equal(stderr, '');
+  return JSON.parse(stdout) as string[];
 }
 
 describe('the banner of tandem serve on a terminal', withTerminal, () => {
@@ -82,9 +75,9 @@ describe('the banner of tandem serve on a terminal', withTerminal, () => {
     assert.equal(new Set(columns).size, 1, rows.join('\n'));
   });
 
-  it('ends with a curl line that works as pasted', async () => {
+  it('ends with a curl line that works as pasted', async (t) => {
     const line = /^ {2}(curl .*)$/m.exec(banner)?.[1] ?? '';
-    const [target, ...rest] = pastedArguments(line);
+    const [target, ...rest] = pastedArguments(t, line);
     assert.equal(target, url);
     assert.deepEqual(rest.slice(0, 3), ['-H', 'content-type: application/json', '-d']);
     const call = JSON.parse(rest[3] ?? '') as { method: string; params: { name: string } };

@@ -1,12 +1,12 @@
 /** What an operator reads in a trace is there to be opened: in the package as it is installed. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { userEnvironment } from '../compiled.ts';
+import { temporaryFolder } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
 import { callAt } from '../post-json.ts';
 import { installPacked } from './packed.ts';
@@ -30,14 +30,12 @@ function filesNamed(text: string): string[] {
 
 for (const flags of [[], ['--enable-source-maps']]) {
   describe(`stack traces, node ${flags.join(' ')}`, () => {
-    let folder: string;
+    const folder = temporaryFolder({ after });
     let main: string;
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'tandem-traces-'));
       main = await installPacked(folder);
       writeFileSync(join(folder, 'procedures.mjs'), procedures);
     });
-    after(() => rmSync(folder, { recursive: true }));
 
     const start = (...args: string[]): Running =>
       new Running(

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { root } from '../files.ts';
+import { type Lifetime, root, temporaryFolder } from '../files.ts';
 
 const compiler = join(
   dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
@@ -29,17 +28,6 @@ const options = {
   rootDir: '/',
   paths: { 'tandem-rpc/client': [join(root, 'src/client/index.ts')] },
 };
-
-interface Stoppable {
-  after(stop: () => void): void;
-}
-
-/** A folder that is gone after the test. */
-export function temporaryFolder(t: Stoppable): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-codegen-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
 
 /**
  * What tsc says of .ts files under every strict option; '' for nothing.
@@ -68,7 +56,7 @@ interface Compiled {
 }
 
 /** Compiles generated texts, each by itself, in one run. */
-export function compiledAll(t: Stoppable, texts: readonly string[]): Compiled[] {
+export function compiledAll(t: Lifetime, texts: readonly string[]): Compiled[] {
   const folder = temporaryFolder(t);
   const files = texts.map((text, index) => {
     writeFileSync(join(folder, `api${index}.ts`), text);
@@ -85,7 +73,7 @@ export function compiledAll(t: Stoppable, texts: readonly string[]): Compiled[] 
   });
 }
 
-export function compiled(t: Stoppable, text: string): Compiled {
+export function compiled(t: Lifetime, text: string): Compiled {
   const [only] = compiledAll(t, [text]);
   if (only === undefined) throw new Error('one text gives one result');
   return only;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { RegistrySchema } from '../../src/index.ts';
+import { temporaryFolder } from '../files.ts';
 import { generate, refusal, runsCommands } from './command.ts';
-import { compiled, compiledAll, temporaryFolder } from './compile.ts';
+import { compiled, compiledAll } from './compile.ts';
 
 const code = [
   "x'; export const injected = globalThis.process; //",

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CommandLine } from '../cli/command-line.ts';
 import { fixture, runCli } from '../cli/process.ts';
-import { root } from '../files.ts';
+import { root, temporaryFolder } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
 import { startApp } from '../harness.ts';
-import { temporaryFolder, typeErrors } from './compile.ts';
+import { typeErrors } from './compile.ts';
 
 const commands = CommandLine.suite();
 const source = fixture('codegen/every-kind.ts');

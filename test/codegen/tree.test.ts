@@ -1,10 +1,12 @@
 /** The procedures as a client has them: what a generated file says, and what the types of the client make of it. */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { temporaryFolder } from '../files.ts';
 import { generate, runsCommands } from './command.ts';
-import { temporaryFolder, typeErrors } from './compile.ts';
+import { typeErrors } from './compile.ts';
 
 function generated(...names: string[]): Promise<string> {
   const methods = names.map((name) => ({

@@ -1,12 +1,11 @@
 /** Runs the recipes of docs/mounting.md, as they stand there. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { type Running, startNode } from '../cli/process.ts';
-import { temporaryFolder, typeErrors } from '../codegen/compile.ts';
-import { moduleUrl, root } from '../files.ts';
+import { typeErrors } from '../codegen/compile.ts';
+import { moduleUrl, root, temporaryFolder } from '../files.ts';
 import { postJson } from '../post-json.ts';
 import { fences, pathOf, read } from './pages.ts';
 
@@ -29,7 +28,7 @@ files.push(inScope);
 
 /** A project with the dependencies of this one, and with this package as its `tandem-rpc`. */
 function project(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-mounting-'));
+  const folder = temporaryFolder({ after });
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, 'tandem-rpc'), { recursive: true });
   for (const name of readdirSync(join(root, 'node_modules'))) {
@@ -74,11 +73,7 @@ async function started(
 }
 
 describe('the recipes of docs/mounting.md', () => {
-  let folder = '';
-  before(() => {
-    folder = project();
-  });
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = project();
 
   for (const name of ['on-express.ts', 'on-fastify.ts', 'in-a-scope.ts']) {
     it(`${name} answers who is signed in, by its session`, async (t) => {

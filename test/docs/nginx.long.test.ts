@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { Running, startCli } from '../cli/process.ts';
 import { describeWith } from '../describe-with.ts';
-import { moduleUrl } from '../files.ts';
+import { moduleUrl, temporaryFolder } from '../files.ts';
 import { randomOf } from '../jsonrpc/bodies.ts';
 import { findProgram } from '../programs.ts';
 import { seed } from '../seed.ts';
@@ -54,8 +53,7 @@ export default router;
 
 /** A folder that the processes of nginx, which are another user's, may enter. */
 function openFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-nginx-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
   return folder;
 }

@@ -1,9 +1,11 @@
 /** The files of docs/procedures.md, as they stand there: they have the right types. */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder, typeErrors } from '../codegen/compile.ts';
+import { typeErrors } from '../codegen/compile.ts';
+import { temporaryFolder } from '../files.ts';
 import { fences, pathOf, read } from './pages.ts';
 
 /** The blocks that are whole files: their first line names the file. */

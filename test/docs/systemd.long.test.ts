@@ -1,11 +1,11 @@
 /** The unit files of the pages, as systemd reads them. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { describeWith } from '../describe-with.ts';
+import { temporaryFolder } from '../files.ts';
 import { findProgram } from '../programs.ts';
 import { fences, pages, read } from './pages.ts';
 
@@ -24,9 +24,7 @@ test('there are unit files', () => {
 describeWith(findProgram('systemd-analyze'), needs, 'the unit files of the pages', (analyze) => {
   for (const { page, text } of units) {
     test(`systemd has nothing to say about that of ${page}`, (t) => {
-      const folder = mkdtempSync(join(tmpdir(), 'tandem-unit-'));
-      t.after(() => rmSync(folder, { recursive: true }));
-      const file = join(folder, 'tandem.service');
+      const file = join(temporaryFolder(t), 'tandem.service');
       // systemd looks whether the program is there. Node lies elsewhere on some machines.
       assert.ok(text.includes('ExecStart=/usr/bin/node '));
       writeFileSync(file, text.replace('/usr/bin/node', process.execPath));

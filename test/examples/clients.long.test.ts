@@ -1,25 +1,21 @@
 /** The clients by hand of examples/clients, in Python and Go, against a service, a proxy that fails, and nobody. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Running } from '../cli/process.ts';
-import { temporaryFolder } from '../codegen/compile.ts';
 import { describeWith } from '../describe-with.ts';
 import { read } from '../docs/pages.ts';
-import { fixture, root } from '../files.ts';
+import { fixture, root, temporaryFolder } from '../files.ts';
 import { freePort } from '../free-port.ts';
-import { type Lifetime, startApp } from '../harness.ts';
+import { type Lifetime, listenTo, startApp } from '../harness.ts';
 import { findProgram } from '../programs.ts';
 
 /** Answers as what stands between may: with a page, half an answer, half a stream. */
 async function startProxy(t: Lifetime): Promise<string> {
   const value = '{"jsonrpc":"2.0","method":"countdown","params":{"subscription":1,"result":3}}';
-  const server = createServer((request, response) => {
+  const port = await listenTo(t, (request, response) => {
     if (request.url === '/page') {
       response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
     } else if (request.url === '/cut') {
@@ -30,13 +26,7 @@ async function startProxy(t: Lifetime): Promise<string> {
       response.write(`data: ${value}\n\n`, () => response.destroy());
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${port}`;
 }
 
 /** @returns what the program has printed: a JSON object a line, all as one */

@@ -1,12 +1,14 @@
 /** What examples/deployment has for Kubernetes, Prometheus and Grafana, by the types and the schemas of those programs. */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { logEvents } from '../../src/core/observe/events.ts';
-import { temporaryFolder, typeErrors } from '../codegen/compile.ts';
+import { typeErrors } from '../codegen/compile.ts';
 import { read } from '../docs/pages.ts';
+import { temporaryFolder } from '../files.ts';
 import { manifestsIn } from './manifests.ts';
 
 const example = (name: string): string => read(`examples/deployment/${name}`);

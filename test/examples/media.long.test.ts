@@ -14,9 +14,8 @@ import media from '../../examples/media/procedures.ts';
 import { type ContractOf, createClient, hasCode, settle } from '../../src/client/index.ts';
 import { createCaller } from '../../src/index.ts';
 import { runCli, startModule, startServer } from '../cli/process.ts';
-import { temporaryFolder } from '../codegen/compile.ts';
 import { read } from '../docs/pages.ts';
-import { modulePath, moduleUrl, root } from '../files.ts';
+import { modulePath, moduleUrl, root, temporaryFolder } from '../files.ts';
 import { startApp } from '../harness.ts';
 
 const secret = 'a secret of this test';

@@ -9,8 +9,7 @@ import sharp from 'sharp';
 import WebSocket from 'ws';
 import { grainyPhoto } from '../../examples/media/photo.ts';
 import { RpcApp } from '../../src/index.ts';
-import { temporaryFolder } from '../codegen/compile.ts';
-import { moduleUrl } from '../files.ts';
+import { moduleUrl, temporaryFolder } from '../files.ts';
 import { patience } from '../patience.ts';
 
 interface Message {

@@ -1,27 +1,17 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallContext } from '../../src/core/procedures/context.ts';
 import type { Router } from '../../src/core/procedures/router.ts';
-import { moduleUrl } from '../files.ts';
+import { moduleUrl, temporaryFolder } from '../files.ts';
 
 /** A temporary folder of procedure modules, outside of this package as its users' are. */
 export class ModuleFolder {
   readonly path: string;
 
   /** @param t cleans up at the end, as a test's context does */
-  constructor(t: { after(clean: () => void): void }) {
-    this.path = mkdtempSync(join(tmpdir(), 'tandem-modules-'));
-    t.after(() => rmSync(this.path, { recursive: true, force: true }));
+  constructor(t: Parameters<typeof temporaryFolder>[0]) {
+    this.path = temporaryFolder(t);
   }
 
   /** @returns the file's absolute path */

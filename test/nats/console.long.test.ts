@@ -1,11 +1,11 @@
 /** docs/console.md, "Watching the service": what the console of a gateway shows of its members. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fixture, startCli } from '../cli/process.ts';
+import { temporaryFolder } from '../files.ts';
 import { until } from '../turns.ts';
 import { call, gateway, member, serve, untilReady, withLimits } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
@@ -89,9 +89,7 @@ describeNats('the console of a gateway', () => {
   });
 
   test('has calls that are with a member, and those that were lost with it', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tandem-console-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const journal = join(folder, 'journal');
+    const journal = join(temporaryFolder(t), 'journal');
     writeFileSync(journal, '');
     const few = ['--no-supervisor', '--workers', '1', '--spare-workers', '0', '--port', '0'];
     const nats = ['--nats', server.url, '--service', 'slow'];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MemberLimits } from '../../src/extras/nats/liveness.ts';
 import { fixture, type Running, startCli, urlOf } from '../cli/process.ts';
+import { temporaryFolder } from '../files.ts';
 import type { Lifetime, StartedApp } from '../harness.ts';
 import { until } from '../turns.ts';
 import { gateway, withLimits } from './apps.ts';
@@ -19,8 +19,7 @@ export interface MemberProcess {
 /** A NATS, members in processes of their own that write a journal of what they run, a gateway, and callers. */
 export class FaultWorld {
   readonly server: NatsServer;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-faults-'));
-  readonly #journal = join(this.#folder, 'journal');
+  readonly #journal: string;
   readonly #lifetime: Lifetime;
   front!: StartedApp;
   callers!: Callers;
@@ -30,6 +29,7 @@ export class FaultWorld {
   private constructor(lifetime: Lifetime, server: NatsServer) {
     this.#lifetime = lifetime;
     this.server = server;
+    this.#journal = join(temporaryFolder(lifetime), 'journal');
     writeFileSync(this.#journal, '');
   }
 
@@ -42,10 +42,7 @@ export class FaultWorld {
   ): Promise<{ readonly world: FaultWorld; readonly members: readonly MemberProcess[] }> {
     const server = await NatsServer.start();
     const world = new FaultWorld(lifetime, server);
-    lifetime.after(async () => {
-      await server.close();
-      rmSync(world.#folder, { recursive: true, force: true });
-    });
+    lifetime.after(() => server.close());
     world.front = await withLimits(limits, () => gateway(lifetime, server.url, options));
     world.callers = new Callers(world.front.url, () => `k${world.#keys++}`);
     const started = Array.from({ length: members }, () => world.startMember());

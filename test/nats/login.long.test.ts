@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { StartupError } from '../../src/index.ts';
+import { temporaryFolder } from '../files.ts';
 import { makeCertificate } from '../http/certificate.ts';
 import { connected, refusal } from './connected.ts';
 import { makeNkey, makeOperator } from './credentials.ts';
@@ -19,9 +19,7 @@ async function serverOf(t: TestContext, config = ''): Promise<NatsServer> {
 }
 
 function fileOf(t: TestContext, content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-nats-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'file');
+  const path = join(temporaryFolder(t), 'file');
   writeFileSync(path, content);
   return path;
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../files.ts';
 import { isSettled, Running, resultOf } from './running.ts';
 
 test('a worker ends its calls before it writes its heap, and one worker writes at a time', async (t) => {
-  const heapDir = mkdtempSync(join(tmpdir(), 'tandem-heap-'));
-  t.after(() => rmSync(heapDir, { recursive: true }));
+  const heapDir = temporaryFolder(t);
   const running = await Running.start(t, { workers: 2, heapDir });
   const { dispatcher } = running;
   const held = running.call('hold', 'held');
@@ -32,8 +31,7 @@ test('a worker ends its calls before it writes its heap, and one worker writes a
 });
 
 test('a snapshot of a service that closes is no file', async (t) => {
-  const heapDir = mkdtempSync(join(tmpdir(), 'tandem-heap-'));
-  t.after(() => rmSync(heapDir, { recursive: true }));
+  const heapDir = temporaryFolder(t);
   const running = await Running.start(t, { workers: 2, heapDir });
   const held = running.call('hold', 'held');
   const thread = await running.begunOn('held');

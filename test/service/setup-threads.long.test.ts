@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { createCaller, Dispatcher, type Router, RpcApp } from '../../src/index.ts';
-import { recorder } from '../harness.ts';
+import { createCaller, type Router } from '../../src/index.ts';
+import { inReverse, listenTo, makeApp, TestService } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
-import { patience } from '../patience.ts';
 import { until } from '../turns.ts';
 import { Journal } from './journal.ts';
 
@@ -81,13 +77,12 @@ class Setups {
   }
 }
 
-const options = { ...crew, groups: { heavy: crew }, niceIncrement: 0, ...patience };
+const options = { ...crew, groups: { heavy: crew } };
 
 test('setup() and teardown() run in each thread that may run a procedure of the module, and in no other', async (t) => {
   const names = Object.keys(kinds) as (keyof typeof kinds)[];
   const setups = new Setups(t, names);
-  const dispatcher = new Dispatcher({ ...options, modules: setups.modules, log: recorder().log });
-  t.after(() => dispatcher.close(0));
+  const { dispatcher } = TestService.make(t, { ...options, modules: setups.modules });
   const spares = (): number => {
     const { pool, groups } = dispatcher.stats();
     return (pool?.spares ?? 0) + (groups.heavy?.spares ?? 0);
@@ -119,15 +114,10 @@ test('setup() and teardown() run in each thread that may run a procedure of the 
 test('/readyz waits for the setup() of the workers of a group', async (t) => {
   const setups = new Setups(t, ['group']);
   const hold = setups.folder.write('hold', '');
-  const app = new RpcApp({ ...options, modules: setups.modules, log: recorder().log });
-  const server = createServer(app.nodeHandler()).listen(0, '127.0.0.1');
-  t.after(async () => {
-    rmSync(hold, { force: true });
-    await app.close();
-    server.close();
-  });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const own = inReverse(t);
+  const { app } = makeApp(own, { ...options, modules: setups.modules });
+  own.after(() => rmSync(hold, { force: true }));
+  const port = await listenTo(own, app.nodeHandler());
   const readiness = async (): Promise<number> =>
     (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
   await setups.journal.until('begin group heavy');
@@ -141,10 +131,7 @@ test('/readyz waits for the setup() of the workers of a group', async (t) => {
 
 test('a caller within the process that runs a procedure where setup() did not run is told so', async (t) => {
   const setups = new Setups(t, ['group']);
-  const { log } = recorder();
-  const dispatcher = new Dispatcher({ ...options, modules: setups.modules, log });
-  t.after(() => dispatcher.close(0));
-  await dispatcher.ready();
+  const { dispatcher } = await TestService.start(t, { ...options, modules: setups.modules });
   const router = dispatcher.router as Router;
   const faults: string[] = [];
   const onFault = ({ detail }: { detail: string }): unknown => faults.push(detail);

@@ -1,21 +1,18 @@
 /** docs/operations.md, "Admin commands": what a change of the log level leaves behind. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createLog } from '../../src/core/observe/log.ts';
 import { AdminSocket } from '../../src/server/process/admin-socket.ts';
+import { temporaryFolder } from '../files.ts';
 import { turn } from '../turns.ts';
 
 test('a log level that goes back leaves no listener behind, however often it was changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-admin-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'admin.sock');
+  const path = join(temporaryFolder(t), 'admin.sock');
   const log = createLog({ level: 'warn', write: () => {} });
   /** Listeners of the signals of the orders that went back. */
   const listeners: number[] = [];

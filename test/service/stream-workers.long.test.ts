@@ -128,24 +128,7 @@ describe('streams from a worker', () => {
 });
 
 describe('what ends a thread ends its streams', () => {
-  const shared = suite();
-  const { open, result, kills } = shared;
-
-  test('one next() beyond timeoutMs: that stream -32001, the others -32002, calls go elsewhere', async (t) => {
-    const own = await start(t, { spareWorkers: 1 });
-    const neighbour = own.open('until');
-    await neighbour.next();
-    const spinning = read(own.open('spin', 5));
-    const behind = own.result('thread');
-    assert.deepEqual(await spinning, {
-      values: upTo(5),
-      failure: { code: -32001, data: { timeoutMs: 300 } },
-    });
-    const { failure } = await read(neighbour);
-    assert.deepEqual(failure, { code: -32002, data: { reason: 'neighbour' } });
-    assert.equal(typeof (await behind), 'number');
-    assert.equal(own.kills(), 1);
-  });
+  const { open, result, kills } = suite();
 
   test('a generator that holds the thread behind its wait', async (t) => {
     const own = await start(t, { timeoutMs: 300 });
@@ -161,14 +144,6 @@ describe('what ends a thread ends its streams', () => {
     for await (const value of open('spin', 3)) if (value === 2) break;
     assert.equal(typeof (await result('thread')), 'number');
     assert.equal(kills(), before + 1);
-  });
-
-  test('the thread ends by itself: no value that was yielded is lost', async () => {
-    const neighbour = open('until');
-    await neighbour.next();
-    const lost = { code: -32002, data: { reason: 'exit' } };
-    assert.deepEqual(await read(open('die', 20)), { values: upTo(20), failure: lost });
-    assert.deepEqual((await read(neighbour)).failure, lost);
   });
 });
 

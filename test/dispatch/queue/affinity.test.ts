@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
+import { unparsed } from '../../../src/core/dispatch/call.ts';
 import { homeOf, keyOfParam } from '../../../src/core/dispatch/queue/affinity.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
-import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import type { Affinity } from '../../../src/core/procedures/affinity.ts';
-import { tableOf } from '../../../src/core/procedures/router.ts';
-import type { Procedure } from '../../../src/core/procedures/types.ts';
 import { assign } from '../../../src/core/workers/pool.ts';
 import { Router, Type } from '../../../src/index.ts';
 import { replyOf } from '../../replies.ts';
 import { cases, seed } from '../../seed.ts';
+import { callOf, SimulatedExecutor, scopeOf } from './simulated.ts';
 
 test('rendezvous hashing spreads keys evenly, and a further worker takes keys only for itself', () => {
   const keys = Array.from({ length: 4000 }, (_, n) => `doc-${n}`);
@@ -118,18 +115,14 @@ class Worker {
 }
 
 /** An executor over such workers, with the pool's own choice among them. */
-class Simulated extends QueuedExecutor {
+class Simulated extends SimulatedExecutor {
   readonly workers: readonly Worker[];
   /** What went to a worker, in this order. */
   readonly sent: { readonly item: QueuedCall; readonly home: number }[] = [];
-  protected readonly isIdle = false;
   readonly inFlight = 0;
-  protected readonly isAnswered = true;
 
   constructor(workers: number) {
-    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
-    const limits = { maxQueue: 100_000, maxQueueMs: 600_000, shares, workers };
-    super('worker', limits, 1000, undefined);
+    super(1000, undefined, workers);
     this.workers = Array.from({ length: workers }, (_, home) => new Worker(home));
   }
 
@@ -155,21 +148,10 @@ class Simulated extends QueuedExecutor {
     this.workers[home]?.items.shift()?.answer('{}', 0, 1000);
   }
 
-  make(name: string, key: number, caller = ''): Call {
-    const scope = new RequestScope();
-    scope.callerKey = caller;
-    const procedure = tableOf(router).get(name) as Procedure;
-    const source = { source: undefined, start: -1, end: -1 };
-    return { procedure, id: '1', params: { docId: key }, ...source, scope };
+  /** Somebody calls. */
+  call(name: string, key: number, caller = ''): void {
+    void replyOf(this, callOf(router, name, '1', scopeOf(caller), { docId: key }));
   }
-
-  protected defer(): void {}
-  protected onSent(): void {}
-  protected busyForMs(): number {
-    return 1;
-  }
-  onTooLarge(): void {}
-  onCancelled(): void {}
 }
 
 /** The keys 0, 1, ... whose worker of two has this number. */
@@ -181,7 +163,7 @@ test('a call goes to the worker of its key while that has room, else to the next
   const [mine = 0] = keysOf(0);
   const [theirs = 0] = keysOf(1);
   const call = (key: number): void => {
-    void replyOf(executor, executor.make('near', key));
+    executor.call('near', key);
     executor.flush();
   };
   for (const key of [theirs, mine]) call(key);
@@ -200,11 +182,11 @@ test('a call goes to the worker of its key while that has room, else to the next
 
 test('callers of calls with affinity and of others have the same share of a worker', () => {
   const executor = new Simulated(1);
-  for (let n = 0; n < 200; n++) void replyOf(executor, executor.make('near', n, 'greedy'));
+  for (let n = 0; n < 200; n++) executor.call('near', n, 'greedy');
   executor.flush();
   for (let n = 0; n < 20; n++) {
-    void replyOf(executor, executor.make('plain', n, 'ann'));
-    void replyOf(executor, executor.make('near', n, 'bob'));
+    executor.call('plain', n, 'ann');
+    executor.call('near', n, 'bob');
   }
   for (let n = 0; n < 60; n++) {
     executor.end(0);

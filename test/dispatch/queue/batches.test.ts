@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Call, cancelled } from '../../../src/core/dispatch/call.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
 import type { QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
-import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { tableOf } from '../../../src/core/procedures/router.ts';
-import type { Procedure } from '../../../src/core/procedures/types.ts';
 import { Router } from '../../../src/index.ts';
 import { replyOf } from '../../replies.ts';
 import { seed } from '../../seed.ts';
+import { callOf, SimulatedExecutor, scopeOf } from './simulated.ts';
 
 const router = new Router();
 const max = 4;
@@ -18,19 +15,12 @@ router.rpc({ name: 'b', batch: { max } }, (params) => params.map(() => 1));
 router.rpc({ name: 'single' }, () => 1);
 
 /** An executor whose one worker runs what the test says, and that keeps what it ran. */
-class Simulated extends QueuedExecutor {
+class Simulated extends SimulatedExecutor {
   readonly runs: (readonly QueuedCall[])[] = [];
   /** Procedures that may not run now. */
   readonly held = new Set<string>();
   #room = 0;
-  protected readonly isIdle = false;
   readonly inFlight = 0;
-  protected readonly isAnswered = true;
-
-  constructor() {
-    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
-    super('worker', { maxQueue: 100_000, maxQueueMs: 600_000, shares }, 1000, undefined);
-  }
 
   /** So many runs find a worker. */
   run(count: number): void {
@@ -63,20 +53,6 @@ class Simulated extends QueuedExecutor {
     item.sendTo({ send: () => 'sent', withdraw: () => false, cancel: () => {} });
     item.answer('{}', 0, 1);
   }
-
-  get left(): number {
-    return this.queued;
-  }
-
-  protected defer(): void {}
-  protected onSent(): void {}
-  protected busyForMs(): number {
-    return 1;
-  }
-  onTooLarge(): void {}
-  onCancelled(item: QueuedCall): void {
-    this.refuse(item, cancelled);
-  }
 }
 
 type Step =
@@ -102,7 +78,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 test('whatever waits, leaves and is held: each call leaves once, in runs of one procedure within the bounds, in the order of its caller', async () => {
   const property = fc.asyncProperty(steps, async (plan) => {
-    const executor = new Simulated();
+    const executor = new Simulated(1000);
     const made: { readonly call: Call; readonly reply: Promise<unknown> }[] = [];
     const left = new Set<Call>();
     for (const step of plan) {
@@ -110,12 +86,7 @@ test('whatever waits, leaves and is held: each call leaves once, in runs of one 
       else if ('hold' in step) executor.held.add(step.hold);
       else if ('release' in step) executor.held.delete(step.release);
       else {
-        const scope = new RequestScope();
-        scope.callerKey = `caller ${step.caller}`;
-        const procedure = tableOf(router).get(step.add) as Procedure;
-        const id = `${made.length}`;
-        const source = { params: undefined, source: undefined, start: -1, end: -1 };
-        const call: Call = { procedure, id, ...source, scope };
+        const call = callOf(router, step.add, `${made.length}`, scopeOf(`caller ${step.caller}`));
         made.push({ call, reply: replyOf(executor, call) });
         // A caller who leaves later than others have run.
         const earlier = made[made.length - 3];

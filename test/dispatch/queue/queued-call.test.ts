@@ -3,13 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Call, type CallObserver, cancelled } from '../../../src/core/dispatch/call.ts';
 import type { CallReceiver, QueuedCall } from '../../../src/core/dispatch/queue/queued-call.ts';
-import { QueuedExecutor } from '../../../src/core/dispatch/queue/queued-executor.ts';
-import { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { tableOf } from '../../../src/core/procedures/router.ts';
-import type { Procedure } from '../../../src/core/procedures/types.ts';
+import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { Router } from '../../../src/index.ts';
 import { repliesOf, replyOf } from '../../replies.ts';
 import { cases, seed } from '../../seed.ts';
+import { callOf, SimulatedExecutor, scopeOf } from './simulated.ts';
 
 const router = new Router();
 router.rpc({ name: 'plain' }, () => 1);
@@ -95,25 +93,13 @@ class Worker implements CallReceiver {
   }
 }
 
-class Simulated extends QueuedExecutor {
+class Simulated extends SimulatedExecutor {
   /** The ids of calls that have begun, in this order. */
   readonly log: string[] = [];
   readonly workers = [new Worker(this.log), new Worker(this.log)];
-  protected readonly isIdle = false;
-  protected readonly isAnswered = true;
-
-  constructor(observer: CallObserver) {
-    const shares = { keyOf: (scope: RequestScope) => scope.callerKey ?? '', weightOf: () => 1 };
-    const limits = { maxQueue: 100_000, maxQueueMs: 600_000, shares };
-    super('worker', limits, maxReplyBytes, observer);
-  }
 
   get inFlight(): number {
     return this.workers.reduce((sum, { items }) => sum + items.length, 0);
-  }
-
-  get left(): number {
-    return this.queued;
   }
 
   /** Whether anybody serves the procedure `elsewhere`. */
@@ -153,20 +139,6 @@ class Simulated extends QueuedExecutor {
   }
 
   protected send(): void {}
-  protected defer(): void {}
-  protected onSent(): void {}
-  protected busyForMs(): number {
-    return 1;
-  }
-  onTooLarge(item: QueuedCall): void {
-    if (this.#isHere(item)) this.refuse(item, cancelled);
-  }
-  onCancelled(item: QueuedCall): void {
-    if (this.#isHere(item)) this.refuse(item, cancelled);
-  }
-  #isHere(item: QueuedCall): boolean {
-    return item.state !== 'sent' || item.receiver?.withdraw(item) === true;
-  }
 }
 
 const at = fc.nat({ max: 1 });
@@ -215,19 +187,17 @@ test('whatever comes in between: one answer and one report a call, no call begin
       onCall: ({ id = '' }) => reports.set(id, (reports.get(id) ?? 0) + 1),
       onRefused: () => assert.fail('nothing is refused before it is a call'),
     };
-    const executor = new Simulated(observer);
+    const executor = new Simulated(maxReplyBytes, observer);
     const batches: { ids: string[]; scope: RequestScope; replies: Promise<unknown> }[] = [];
     const counts = new Map<number, number>();
     const bounded = new Set<string>();
     let made = 0;
     const add = (names: readonly string[], callerKey: string): void => {
-      const scope = new RequestScope();
-      scope.callerKey = callerKey;
-      const calls = names.map((name): Call => {
-        const procedure = tableOf(router).get(name) as Procedure;
+      const scope = scopeOf(callerKey);
+      const calls = names.map((name) => {
         const id = `${made++}`;
         if (name === 'bounded') bounded.add(id);
-        return { procedure, id, params: undefined, source: undefined, start: -1, end: -1, scope };
+        return callOf(router, name, id, scope);
       });
       const [first] = calls as [Call];
       const answered = calls.length === 1 ? replyOf(executor, first) : repliesOf(executor, calls);
@@ -296,14 +266,10 @@ test('of thousands of calls that have waited too long one look answers 500: othe
     onCall: () => reports++,
     onRefused: () => assert.fail('nothing is refused before it is a call'),
   };
-  const executor = new Simulated(observer);
-  const procedure = tableOf(router).get('plain') as Procedure;
-  const replies = Array.from({ length: 1200 }, (_, n) => {
-    const scope = new RequestScope();
-    scope.callerKey = `caller ${n % 50}`;
-    const params = { params: undefined, source: undefined, start: -1, end: -1 };
-    return replyOf(executor, { procedure, id: `${n}`, ...params, scope });
-  });
+  const executor = new Simulated(maxReplyBytes, observer);
+  const replies = Array.from({ length: 1200 }, (_, n) =>
+    replyOf(executor, callOf(router, 'plain', `${n}`, scopeOf(`caller ${n % 50}`))),
+  );
   const left = [1, 2, 3, 4].map(() => {
     executor.expire();
     return executor.left;

@@ -1,9 +1,6 @@
 import type { CallObserver } from '../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
 import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
-import type { RequestScope } from '../../src/core/dispatch/scope.ts';
-import { oneCaller, Share } from '../../src/core/dispatch/share.ts';
-import { OpenStreams } from '../../src/core/dispatch/streams/open-streams.ts';
 import {
   describedProcedure,
   describeProcedure,
@@ -21,6 +18,7 @@ import {
   type MemberOptions,
 } from '../../src/extras/nats/member/remote-gateway.ts';
 import { contractOf } from '../../src/extras/nats/subjects.ts';
+import { openStreams } from '../dispatch/open-streams.ts';
 
 /** What gateways and members of tests are made of: nothing is given up before a test says so. */
 export const longMs = 600_000;
@@ -28,9 +26,7 @@ export const longMs = 600_000;
 /** The streams of a gateway. The sweep is to be closed. */
 export function streamsOf(observer?: CallObserver) {
   const deadlines = new DeadlineSweep();
-  const limits = { timeoutMs: longMs, maxStreamMs: 0 };
-  const share = new Share<RequestScope>(10_000, oneCaller);
-  return { deadlines, streams: new OpenStreams(limits, deadlines, share, observer) };
+  return { deadlines, streams: openStreams(longMs, deadlines, observer) };
 }
 
 /** The first member that may take a call gets it: the same in every run. */

@@ -1,12 +1,9 @@
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import type { CallObserver } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep, OrphanCounts } from '../../../src/core/dispatch/deadline.ts';
 import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
 import { InlineTurns } from '../../../src/core/dispatch/inline-turns.ts';
 import { closedExecutor } from '../../../src/core/dispatch/kernel.ts';
-import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
-import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { oneCaller } from '../../../src/core/dispatch/share.ts';
 import { SourceFiles } from '../../../src/core/modules/module-files.ts';
 import { workerExecArgv } from '../../../src/core/modules/typescript.ts';
 import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
@@ -18,6 +15,7 @@ import batched from '../../fixtures/executors/batched.ts';
 import procedures from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
 import { turn } from '../../turns.ts';
+import { openStreams } from '../open-streams.ts';
 import type { Subject } from './subject.ts';
 
 /** No call of the suite comes near it, but for those that have a deadline of their own. */
@@ -31,7 +29,7 @@ export const inline: Subject = {
   open: async ({ observer, maxReplyBytes, onFault }) => {
     const deadlines = new DeadlineSweep();
     const options = { timeoutMs, maxReplyBytes, checkResults: 'refuse' as const, onFault };
-    const streams = createStreams(deadlines, observer);
+    const streams = openStreams(timeoutMs, deadlines, observer);
     const turns = new InlineTurns(oneCaller, deadlines);
     const orphans = new OrphanCounts();
     const host = new InlineHost({ options, deadlines, streams, orphans, turns, observer });
@@ -56,11 +54,6 @@ export const inlineBatched: Subject = {
   router: batched,
   abilities: { ...inline.abilities, batches: true },
 };
-
-function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenStreams {
-  const limits = { timeoutMs, maxStreamMs: 0 };
-  return new OpenStreams(limits, deadlines, new Share<RequestScope>(10_000, oneCaller), observer);
-}
 
 const nothing = (): void => {};
 
@@ -105,7 +98,7 @@ function poolSubject(
       const modules = [fixture(`executors/${module}.ts`)];
       const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
       const deadlines = new DeadlineSweep();
-      const streams = createStreams(deadlines, observer);
+      const streams = openStreams(timeoutMs, deadlines, observer);
       const opened = new Pool(
         {
           ...patience,
@@ -167,7 +160,7 @@ export const closed: Subject = {
   abilities: { runs: false, stopsThreads: false, streams: false, batches: false },
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
-    const streams = createStreams(new DeadlineSweep(), observer);
+    const streams = openStreams(timeoutMs, undefined, observer);
     return { executor: closedExecutor(observer), streams, close: async () => {} };
   },
 };

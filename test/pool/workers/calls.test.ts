@@ -16,6 +16,7 @@ import type { Frame } from '../../../src/core/workers/wire/frame.ts';
 import { readFrame } from '../../../src/core/workers/wire/frame.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
+import { threadWith } from './thread.ts';
 
 const called = procedure({ name: 'called' }, () => null);
 
@@ -44,14 +45,13 @@ class Bench {
       if (!mayPost(readFrame(message).map(({ id }) => id))) throw new Error('out of memory');
       this.frames.push(message);
     };
-    const thread = { ledger: new Ledger(), idleMs: 0, post, collect: () => {}, kill: () => {} };
     const options = {
       timeoutMs: 1000,
       counters: new PoolCounters(),
       bodies: this.memory,
     };
     this.calls = new WorkerCalls(
-      thread,
+      threadWith(new Ledger(), post),
       options,
       ({ detail }) => this.faults.push(detail),
       () => assert.fail('no call is bounded'),

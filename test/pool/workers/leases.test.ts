@@ -2,12 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { type Call, CallEnding, unparsed } from '../../../src/core/dispatch/call.ts';
-import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
 import { QueuedCall, type QueuedCallOwner } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
-import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
 import {
   PoolCounters,
@@ -16,6 +13,8 @@ import {
 } from '../../../src/core/workers/options.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import { PoolWorker } from '../../../src/core/workers/worker.ts';
+import { openStreams } from '../../dispatch/open-streams.ts';
+import { threadWith } from './thread.ts';
 
 const large = 1024 ** 2;
 const called = procedure({ name: 'called' }, () => null);
@@ -58,25 +57,12 @@ class Bench {
   readonly buffer: ArrayBufferLike;
 
   constructor(scope = new RequestScope()) {
-    const thread = {
-      ledger: this.ledger,
-      idleMs: 0,
-      post: () => {},
-      collect: () => {},
-      kill: () => {},
-    };
-    const limits = { timeoutMs: 1000, maxStreamMs: 0 };
-    const streams = new OpenStreams(
-      limits,
-      new DeadlineSweep(),
-      new Share<RequestScope>(10, oneCaller),
-      undefined,
-    );
+    const thread = threadWith(this.ledger);
     const options = {
       timeoutMs: 1000,
       counters: new PoolCounters(),
       bodies: this.memory,
-      streams,
+      streams: openStreams(1000),
     } as PoolOptions; // a worker that has loaded asks for no others
     this.worker = new PoolWorker(() => thread, undefined, workerOwner, options, events);
     const body = this.memory.lend(large);

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
-import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
 import { QueuedCall, type QueuedCallOwner } from '../../../src/core/dispatch/queue/queued-call.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
-import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import type { StreamFlow, StreamSink } from '../../../src/core/dispatch/streams/contract.ts';
-import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
-import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
 import { ItemKind } from '../../../src/core/workers/wire/messages.ts';
 import { WorkerStreams } from '../../../src/core/workers/worker-streams.ts';
+import { openStreams } from '../../dispatch/open-streams.ts';
+import { threadWith } from './thread.ts';
 
 const streaming = procedure({ name: 'streaming', timeoutMs: 100 }, function* () {
   yield 1;
@@ -25,7 +23,6 @@ type Item = readonly [number: number, kind: number, text: unknown];
 /** The streams of a worker whose thread tells what the test says, and one stream that has opened there. */
 class Bench {
   readonly ledger = new Ledger();
-  readonly posted: ToReplica[] = [];
   readonly garbled: string[] = [];
   /** What the reader of the stream has got. */
   readonly got: string[] = [];
@@ -35,23 +32,9 @@ class Bench {
   readonly flows: StreamFlow[] = [];
 
   constructor(scope = new RequestScope()) {
-    const thread = {
-      ledger: this.ledger,
-      idleMs: 0,
-      post: (message: ToReplica) => this.posted.push(message),
-      collect: () => {},
-      kill: () => {},
-    };
-    const limits = { timeoutMs: 1000, maxStreamMs: 0 };
-    const streams = new OpenStreams(
-      limits,
-      new DeadlineSweep(),
-      new Share<RequestScope>(1000, oneCaller),
-      undefined,
-    );
     this.streams = new WorkerStreams(
-      thread,
-      { streams, group: undefined, timeoutMs: 1000 },
+      threadWith(this.ledger),
+      { streams: openStreams(1000), group: undefined, timeoutMs: 1000 },
       (detail) => this.garbled.push(detail),
     );
     this.item = this.open(ticket, scope);

@@ -13,36 +13,20 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Answer, Stacks } from '../../../src/server/process/orders.ts';
-import { Running } from '../../cli/process.ts';
+import { Running, runCli } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
-import { CompiledCli, logged, logOf, service } from './cli.ts';
+import { CompiledCli, logged, logOf, service, written } from './cli.ts';
 import { ask, Load, pids, where } from './load.ts';
 
 /** Admin commands: docs/operations.md, "Admin commands". */
 
 const cli = await CompiledCli.suite();
 
-/** Runs a command to its end. */
-function run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const main = join(cli.tree, 'src/cli/main.js');
-  const { TANDEM_ADMIN_SOCKET: _socket, ...rest } = process.env;
-  return new Running(spawn(process.execPath, [main, ...args], { env: { ...rest, ...env } })).exit;
-}
-
 async function answers(path: string, ...order: string[]): Promise<Answer[]> {
-  const { code, stdout, stderr } = await run([...order, '--json', '--admin-socket', path]);
+  const { code, stdout, stderr } = await runCli([...order, '--json', '--admin-socket', path]);
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout) as Answer[];
-}
-
-/** What a client gets that writes `text`. */
-async function raw(path: string, text: string): Promise<string> {
-  const socket = connect(path);
-  socket.write(text);
-  let read = '';
-  for await (const chunk of socket.setEncoding('utf8')) read += String(chunk);
-  return read;
 }
 
 /** The addresses at which a process listens, by Linux. */
@@ -147,13 +131,16 @@ describe('the socket', () => {
       ['{"order":"log-level","level":"debug","forMs":1e12}\n', 'the time: expected 1s to 24h'],
       [`{"order":"${'a'.repeat(5000)}`, 'too long'],
     ] as const)
-      assert.ok((await raw(path, text)).startsWith(`{"error":"${error}`), text);
+      assert.ok((await written(path, text)).startsWith(`{"error":"${error}`), text);
     for (let i = 0; i < 50; i++)
       connect(path)
         .on('error', () => {})
         .end('{"order":"stack"}\n')
         .destroy();
-    assert.match(await raw(path, '{"order":"stack"}\n'), /^\{"process":1,.*\}\n\{"done":true\}\n$/);
+    assert.match(
+      await written(path, '{"order":"stack"}\n'),
+      /^\{"process":1,.*\}\n\{"done":true\}\n$/,
+    );
   });
 
   test('is the only way: nothing of it is a procedure, a path or a tool', async (t) => {
@@ -205,7 +192,7 @@ describe('the commands', () => {
         `no service listens at ${plainFile()} any more: start it again`,
       ],
     ] as const) {
-      const { code, stderr } = await run(args);
+      const { code, stderr } = await runCli([...args]);
       assert.deepEqual([code, stderr], [1, `tandem: ${message}\n`]);
     }
   });
@@ -230,7 +217,7 @@ describe('the commands', () => {
         }
       }
       for (const { error, failure } of await load.stop()) assert.equal(error ?? failure, undefined);
-      const { stdout } = await run(['stack'], { TANDEM_ADMIN_SOCKET: path });
+      const { stdout } = await runCli(['stack'], { TANDEM_ADMIN_SOCKET: path });
       assert.match(
         stdout,
         /^process 1 \(pid \d+\)\n {2}main thread\n(?: {4}\S.*\n)+ {2}worker \d+, /,
@@ -261,7 +248,7 @@ describe('the commands', () => {
         return new Set(calls.map(({ pid }) => pid)).size;
       };
       const order = ['log-level', 'silent', '--for', '3s', '--admin-socket', path];
-      const { code, stdout } = await run(order);
+      const { code, stdout } = await runCli(order);
       assert.deepEqual([code, stdout.includes('log level silent, for 3 s')], [0, true]);
       await pids(url, 2);
       assert.equal(writers(), 0);

@@ -1,7 +1,9 @@
 /** The command line as it is installed: compiled, and run by node alone. */
 import { type StdioOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, type TestContext } from 'node:test';
 import { quote } from '../../../src/cli/banner.ts';
 import { Running, startOnTerminal, urlOf } from '../../cli/process.ts';
@@ -78,6 +80,13 @@ const graceVariable = { TANDEM_SHUTDOWN_GRACE: '2m' } as const;
 function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PORT: _port, ...rest } = userEnvironment();
   return { ...rest, ...patienceVariables, ...graceVariable, ...env };
+}
+
+/** What a client of the admin socket gets that writes `line`. */
+export function written(path: string, line: string): Promise<string> {
+  const socket = connect(path);
+  socket.write(line);
+  return text(socket);
 }
 
 /** Ends a server with its test, whatever became of that: its processes end with it. */

@@ -1,12 +1,11 @@
 /** `tandem heap`: docs/operations.md, "Admin commands". */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { HeapFile } from '../../../src/core/service/heap-snapshots.ts';
 import type { Answer } from '../../../src/server/process/orders.ts';
-import { Running } from '../../cli/process.ts';
+import { runCli } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
 import { CompiledCli, service } from './cli.ts';
@@ -29,16 +28,11 @@ async function started(t: Parameters<typeof cli.serveFor>[0], ...flags: string[]
     TANDEM_HEAP_DIR: folder,
   });
   await until(() => existsSync(path));
-  const heap = (...args: string[]) => {
-    const main = join(cli.tree, 'src/cli/main.js');
-    const all = [main, 'heap', '--json', '--admin-socket', path, ...args];
-    return new Running(spawn(process.execPath, all)).exit;
-  };
   return {
     url,
     folder,
     write: async (...args: string[]) => {
-      const { code, stdout } = await heap(...args);
+      const { code, stdout } = await runCli(['heap', '--json', '--admin-socket', path, ...args]);
       const [answer] = JSON.parse(stdout) as [Answer];
       assert.equal(code, answer.error === undefined ? 0 : 1);
       return { file: answer.answer as HeapFile, error: answer.error, of: answer.process };

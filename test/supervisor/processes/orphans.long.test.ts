@@ -17,43 +17,25 @@ async function orphan({ server }: Started, pid: number): Promise<void> {
 }
 
 describe('a process whose supervisor was killed ends', () => {
-  test('when it has drained', async (t) => {
-    const started = await cli.serveFor(t, supervised);
-    await orphan(started, await where(started.url));
-  });
-
-  test('when its main thread loops for ever, after its grace', async (t) => {
-    const started = await cli.serveFor(t, supervised);
-    const pid = await where(started.url);
-    t.after(() => isAlive(pid) && process.kill(pid, 'SIGKILL'));
-    void ask(started.url, { id: 1, method: 'block' });
-    await started.server.seen('stdout', /block entered/);
-    await orphan(started, pid);
-  });
-
-  test('when a thread of it is stuck in native code', async (t) => {
-    const started = await cli.serveFor(t, supervised);
-    const pid = await where(started.url);
-    const path = join(cli.folder, 'let-go-of-orphan');
-    t.after(() => {
-      writeFileSync(path, '');
-      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  for (const [when, isStuck, isBlocked] of [
+    ['when it has drained', false, false],
+    ['when its main thread loops for ever, after its grace', false, true],
+    ['when a thread of it is stuck in native code', true, false],
+    ['when both are so', true, true],
+  ] as const)
+    test(when, async (t) => {
+      const started = await cli.serveFor(t, supervised);
+      const pid = await where(started.url);
+      const path = join(cli.folder, `let-go-of-${pid}`);
+      t.after(() => {
+        writeFileSync(path, '');
+        if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      });
+      if (isStuck) await stickThread(started.url, path);
+      if (isBlocked) {
+        void ask(started.url, { id: 2, method: 'block' });
+        await started.server.seen('stdout', /block entered/);
+      }
+      await orphan(started, pid);
     });
-    await stickThread(started.url, path);
-    await orphan(started, pid);
-  });
-
-  test('when both are so', async (t) => {
-    const started = await cli.serveFor(t, supervised);
-    const pid = await where(started.url);
-    const path = join(cli.folder, 'let-go-of-stuck-orphan');
-    t.after(() => {
-      writeFileSync(path, '');
-      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-    });
-    await stickThread(started.url, path);
-    void ask(started.url, { id: 2, method: 'block' });
-    await started.server.seen('stdout', /block entered/);
-    await orphan(started, pid);
-  });
 });

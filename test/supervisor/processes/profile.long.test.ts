@@ -1,23 +1,19 @@
 /** docs/operations.md, "A CPU profile": `tandem profile`. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Answer, KeptProfile } from '../../../src/server/process/orders.ts';
-import { Running } from '../../cli/process.ts';
+import { runCli } from '../../cli/process.ts';
 import { needs } from '../../servers.ts';
 import { until } from '../../turns.ts';
-import { CompiledCli, service } from './cli.ts';
+import { CompiledCli, service, written } from './cli.ts';
 import { Load } from './load.ts';
 
 const cli = await CompiledCli.suite();
 
-function run(args: readonly string[]) {
-  const main = join(cli.tree, 'src/cli/main.js');
-  return new Running(spawn(process.execPath, [main, 'profile', ...args])).exit;
-}
+const run = (args: readonly string[]) => runCli(['profile', ...args]);
 
 const freshFolder = (): string => mkdtempSync(join(cli.folder, 'profile-'));
 
@@ -79,10 +75,7 @@ test('tandem profile of more than 60 s, or beside another one, is refused; a cli
   const first = connect(path);
   first.write('{"order":"profile","seconds":60,"intervalMs":10}\n');
   const ask = async (): Promise<Answer> => {
-    const socket = connect(path);
-    socket.write('{"order":"profile","seconds":0.05,"intervalMs":10}\n');
-    let read = '';
-    for await (const chunk of socket.setEncoding('utf8')) read += String(chunk);
+    const read = await written(path, '{"order":"profile","seconds":0.05,"intervalMs":10}\n');
     return JSON.parse(read.split('\n')[0] ?? '') as Answer;
   };
   let second = await ask();

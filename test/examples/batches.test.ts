@@ -1,26 +1,18 @@
 /** examples/batches, as its README tells: many calls at once, each of which gets its own answer. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createLayer, multiply } from '../../examples/batches/layer.ts';
-import { Dispatcher } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { patience } from '../patience.ts';
+import { TestService } from '../harness.ts';
 
 interface Reply {
   readonly result?: unknown;
   readonly error?: { readonly code: number };
 }
 
-const dispatcher = new Dispatcher({
+const { dispatcher } = TestService.suite({
   modules: [moduleUrl('examples/batches/procedures.ts')],
-  workers: 1,
-  spareWorkers: 0,
-  ...patience,
-  logLevel: 'silent',
 });
-
-before(() => dispatcher.ready());
-after(() => dispatcher.close());
 
 /** Calls that come at the same time. */
 async function all(method: string, some: readonly object[]): Promise<readonly Reply[]> {

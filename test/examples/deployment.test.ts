@@ -7,7 +7,6 @@ import { parse } from 'yaml';
 import { misspeltVariables, resolveConfig } from '../../src/core/config/config.ts';
 import { flagOf, type Option, variableOf } from '../../src/core/config/option.ts';
 import { table } from '../../src/core/config/table.ts';
-import { read as page } from '../docs/pages.ts';
 import { root } from '../files.ts';
 import { environmentOf, readCompose } from './compose.ts';
 
@@ -89,60 +88,5 @@ describe('the files for containers', () => {
     for (const { volumes = [] } of Object.values(services)) {
       for (const volume of volumes) readFileSync(join(folder, volume.split(':')[0] ?? ''));
     }
-  });
-});
-
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
-
-interface Container {
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly startupProbe: Probe;
-  readonly readinessProbe: Probe;
-  readonly livenessProbe: Probe;
-  readonly lifecycle: {
-    readonly preStop: { readonly exec: { readonly command: readonly string[] } };
-  };
-}
-
-describe("the recipe's Deployment of Kubernetes", () => {
-  const text = /^# deployment\.yaml\n.*?^```$/ms.exec(page('docs/recipes/containers.md'))?.[0];
-  const { spec } = parse(text?.replace(/^```$/m, '') ?? '').spec.template as {
-    spec: { terminationGracePeriodSeconds: number; containers: Container[] };
-  };
-  const [container] = spec.containers as [Container];
-  const config = resolveConfig(
-    {},
-    Object.fromEntries(container.env.map(({ name, value }) => [name, value])),
-  );
-
-  test('has variables that there are, and their ports', () => {
-    const known = options.map(([name, option]) => variableOf(name, option));
-    for (const { name } of container.env) assert.ok(known.includes(name), name);
-    assert.deepEqual(
-      container.ports.map(({ containerPort }) => containerPort),
-      [config.port, config.metricsPort],
-    );
-  });
-
-  test('probes the health routes on the inner port', () => {
-    const inner = container.ports.find(({ containerPort }) => containerPort === config.metricsPort);
-    const { startupProbe, readinessProbe, livenessProbe } = container;
-    for (const [probe, path] of [
-      [startupProbe, '/readyz'],
-      [readinessProbe, '/readyz'],
-      [livenessProbe, '/healthz'],
-    ] as const) {
-      assert.deepEqual(probe.httpGet, { path, port: inner?.name });
-    }
-  });
-
-  test('waits long enough for the end', () => {
-    const [command, seconds] = container.lifecycle.preStop.exec.command;
-    assert.equal(command, 'sleep');
-    const needed = config.shutdownGraceMs / 1000 + Number(seconds) + 5;
-    assert.ok(spec.terminationGracePeriodSeconds >= needed, `${needed}`);
   });
 });

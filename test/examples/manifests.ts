@@ -2,7 +2,7 @@
 import { parseAllDocuments } from 'yaml';
 import { read } from '../docs/pages.ts';
 
-export interface Probe {
+interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
 }
 
@@ -31,29 +31,36 @@ export interface Manifest {
   readonly metadata: { readonly name: string };
 }
 
+interface Pod {
+  readonly terminationGracePeriodSeconds?: number;
+  readonly containers: readonly [Container];
+}
+
 interface Deployment extends Manifest {
-  readonly spec: {
-    readonly template: {
-      readonly spec: {
-        readonly terminationGracePeriodSeconds?: number;
-        readonly containers: readonly [Container];
-      };
-    };
-  };
+  readonly spec: { readonly template: { readonly spec: Pod } };
 }
 
 /** The documents of a file in examples/deployment. */
 export function manifestsIn(file: string): readonly Manifest[] {
-  return parseAllDocuments(read(`examples/deployment/${file}`)).map((document) => {
+  return documentsOf(read(`examples/deployment/${file}`));
+}
+
+function documentsOf(text: string): readonly Manifest[] {
+  return parseAllDocuments(text).map((document) => {
     if (document.errors[0] !== undefined) throw document.errors[0];
     return document.toJS() as Manifest;
   });
 }
 
-/** The pod of the Deployment in a file. */
-export function podOf(file: string): Deployment['spec']['template']['spec'] {
-  const found = manifestsIn(file).find(({ kind }) => kind === 'Deployment');
-  if (found === undefined) throw new Error(`no Deployment in ${file}`);
+/** The pod of the Deployment in a file of examples/deployment. */
+export function podOf(file: string): Pod {
+  return podIn(read(`examples/deployment/${file}`));
+}
+
+/** The pod of the Deployment in a text. */
+export function podIn(text: string): Pod {
+  const found = documentsOf(text).find(({ kind }) => kind === 'Deployment');
+  if (found === undefined) throw new Error('no Deployment');
   return (found as Deployment).spec.template.spec;
 }
 

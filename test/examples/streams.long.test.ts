@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import WebSocket from 'ws';
 import { grainyPhoto } from '../../examples/media/photo.ts';
-import { RpcApp } from '../../src/index.ts';
+import type { RpcApp } from '../../src/index.ts';
 import { moduleUrl, temporaryFolder } from '../files.ts';
-import { patience } from '../patience.ts';
+import { startApp, suiteLifetime } from '../harness.ts';
 
 interface Message {
   readonly id?: number;
@@ -57,30 +57,21 @@ class Reader {
 }
 
 describe('examples/streams', () => {
+  const lifetime = suiteLifetime();
   let app: RpcApp;
   let url = '';
-  const readers: Reader[] = [];
-  const connect = async (): Promise<Reader> => {
+  const connect = (): Promise<Reader> => {
     const reader = new Reader(url);
-    readers.push(reader);
+    lifetime.after(() => reader.socket.terminate());
     return reader.open();
   };
 
   before(async () => {
     const names = ['tail', 'rows', 'convert', 'ticker'];
-    app = new RpcApp({
-      modules: names.map((name) => moduleUrl(`examples/streams/${name}.ts`)),
-      workers: 1,
-      spareWorkers: 0,
-      logLevel: 'error',
-      ...patience,
-    });
-    const address = await app.listen({ port: 0 });
-    url = address.url.replace('http', 'ws');
-  });
-  after(async () => {
-    for (const { socket } of readers) socket.terminate();
-    await app.close();
+    const modules = names.map((name) => moduleUrl(`examples/streams/${name}.ts`));
+    const started = await startApp(lifetime, { modules });
+    app = started.app;
+    url = started.url.replace('http', 'ws');
   });
 
   test('a tail gives the lines that are appended, and goes on from a position', async (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
-import { RpcApp } from '../../src/index.ts';
-import { usual } from '../harness.ts';
+import { before, describe, test } from 'node:test';
+import type { RpcApp } from '../../src/index.ts';
+import { startApp, suiteLifetime } from '../harness.ts';
 import { servers } from '../servers.ts';
 import { until } from '../turns.ts';
 import {
@@ -61,24 +61,18 @@ const wave = 50;
 
 for (const transport of servers) {
   describe(`clients that connect, call and abort, over ${transport}`, () => {
-    const app = new RpcApp({
-      ...usual,
-      modules: [fixture('procedures.ts')],
-      workers: 2,
-      transport,
-      port: 0,
-      logLevel: 'silent',
-    });
+    const lifetime = suiteLifetime();
+    const modules = [fixture('procedures.ts')];
+    let app: RpcApp;
     let port = 0;
     let threads: number[] = [];
     const pool = () => app.dispatcher.stats().pool!;
     const threadsOf = (): number[] => pool().workers.map(({ threadId }) => threadId);
 
     before(async () => {
-      ({ port } = await app.listen());
+      ({ app, port } = await startApp(lifetime, { modules, workers: 2, transport }));
       threads = threadsOf();
     });
-    after(() => app.close());
 
     /** Sends calls, each from a client of its own, and breaks all connections when `reached` holds. */
     async function abort(some: readonly Plan[], reached: () => boolean): Promise<void> {

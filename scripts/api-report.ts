@@ -4,7 +4,6 @@
  *
  * API Extractor reads the declarations with a TypeScript of its own, since TypeScript 7 has no API for that.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { buildClient, writeTypes } from './bundle.ts';
@@ -77,7 +76,6 @@ await main(async () => {
   const folder = temporaryFolder('tandem-api-');
   await writeTypes(root, join(root, 'dist'));
   await buildClient(root, client);
-  mkdirSync(reports, { recursive: true });
   const names = Object.keys(entries) as (keyof typeof entries)[];
   const changed = names.filter((name) => report(name, folder));
   for (const name of changed)

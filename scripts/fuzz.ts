@@ -3,29 +3,23 @@
  * case that fails, and prints its seed, its path and the shrunk case. The seed and the path repeat the case.
  */
 import { randomInt } from 'node:crypto';
+import { program } from 'commander';
 import { messageOf } from '../src/core/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
-import { fail, readArguments, readCount } from './script.ts';
+import { fail, wholeNumber } from './script.ts';
 
-const usage = `npm run fuzz -- [options]
-
-  --minutes 1      for how long
-  --only bodies    kinds, separated by commas: ${Object.keys(fuzzers).join(', ')}
-  --seed N         of the first case
-  --path P         repeats one case, with --seed and --only`;
-
-const values = readArguments(usage, {
-  minutes: { type: 'string', default: '1' },
-  only: { type: 'string' },
-  seed: { type: 'string' },
-  path: { type: 'string' },
-});
-const minutes = readCount('minutes', values.minutes, 1);
+const { minutes, only, path, ...values } = program
+  .name('npm run fuzz --')
+  .option('--minutes <n>', 'for how long', wholeNumber(1), 1)
+  .option('--only <kinds>', `separated by commas: ${Object.keys(fuzzers).join(', ')}`)
+  .option('--seed <n>', 'of the first case', wholeNumber())
+  .option('--path <p>', 'repeats one case, with --seed and --only')
+  .parse()
+  .opts<{ minutes: number; only?: string; seed?: number; path?: string }>();
 /** Each run has another seed, unless --seed gives one. */
-const first = values.seed === undefined ? randomInt(2 ** 31) : readCount('seed', values.seed);
-const { path } = values;
+const first = values.seed ?? randomInt(2 ** 31);
 const known = Object.keys(fuzzers);
-const names = values.only?.split(',') ?? known;
+const names = only?.split(',') ?? known;
 for (const name of names) {
   if (!known.includes(name)) fail(`no such fuzzer: ${name}; there are ${known.join(', ')}`);
 }

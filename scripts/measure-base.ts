@@ -2,34 +2,33 @@
  * `npm run measure:base`: compares this checkout with the base of the current rebuilding, or records the base. The base's commit
  * stands in scripts/base-line.json and nowhere else. Linux only.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import autocannon from 'autocannon';
+import { program } from 'commander';
 import { cpuMicroseconds } from '../bench/process/cpu-time.ts';
 import { median, ratios } from '../bench/statistics.ts';
+import { Running } from '../test/cli/process.ts';
 import { run } from './run.ts';
-import { readArguments, readCount, root } from './script.ts';
+import { root, wholeNumber } from './script.ts';
 
-const usage = `npm run measure:base -- [options]
-
-Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.
-
-  --pairs 10          pairs of fresh servers for each case
-  --requests 40000    requests of each measurement
-  --record 3          records the base instead, so many times, in scripts/base-line.json`;
-
-const options = readArguments(usage, {
-  pairs: { type: 'string', default: '10' },
-  requests: { type: 'string', default: '40000' },
-  record: { type: 'string' },
-});
-const pairs = readCount('pairs', options.pairs, 2);
-const requests = readCount('requests', options.requests, 1000);
+const { pairs, requests, ...options } = program
+  .name('npm run measure:base --')
+  .description(
+    'Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.',
+  )
+  .option('--pairs <n>', 'pairs of fresh servers for each case', wholeNumber(2), 10)
+  .option('--requests <n>', 'requests of each measurement', wholeNumber(1000), 40_000)
+  .option(
+    '--record <n>',
+    'records the base instead, so many times, in scripts/base-line.json',
+    wholeNumber(1),
+  )
+  .parse()
+  .opts<{ pairs: number; requests: number; record?: number }>();
 
 const recordFile = join(import.meta.dirname, 'base-line.json');
 
@@ -63,102 +62,47 @@ interface CpuCost {
   readonly mainThread: number;
 }
 
-/** One `tandem serve` with one worker, and everything else by default. */
-class MeasuredServer {
-  readonly #url: string;
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess, url: string) {
-    this.#child = child;
-    this.#url = url;
-  }
-
-  static async start(checkout: string, transport: Transport): Promise<MeasuredServer> {
-    const module = join(checkout, '.build/measured-procedures.mjs');
-    mkdirSync(join(checkout, '.build'), { recursive: true });
-    cpSync(join(import.meta.dirname, 'measured-procedures.mjs'), module);
-    const main = join(checkout, 'dist/src/cli/main.js');
-    const args = [main, 'serve', module, '--port', '0', '--transport', transport, '--workers', '1'];
-    const child = spawn(process.execPath, args, {
-      env: { ...process.env, NODE_ENV: 'production' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const url = await new Promise<string>((resolve, reject) => {
-      let log = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        log += text;
-        const found = /"event":"ready","url":"([^"]+)"/.exec(log)?.[1];
-        if (found !== undefined) resolve(found);
-      });
-      child.once('exit', () => reject(new Error(`${checkout}: no server: ${log}`)));
-    });
-    const server = new MeasuredServer(child, url);
-    for (;;) {
-      const response = await fetch(new URL('/readyz', url));
-      await response.arrayBuffer();
-      if (response.ok) return server;
-      await wait(100);
-    }
-  }
-
-  /** Sends requests over 64 connections and counts CPU time of the server processes. */
-  async cpuCost(place: Place, amount: number): Promise<CpuCost> {
-    // The supervisor's own time does not count.
-    const [, ...pids] = this.#pids;
-    const read = (): [number, number] => [
-      pids.reduce((sum, pid) => sum + cpuMicroseconds(`/proc/${pid}/stat`), 0),
-      pids.reduce((sum, pid) => sum + cpuMicroseconds(`/proc/${pid}/task/${pid}/stat`), 0),
-    ];
-    const [all, main] = read();
-    const {
-      non2xx,
-      errors,
-      '2xx': answered,
-    } = await autocannon({
-      url: this.#url,
-      connections: 64,
-      amount,
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', method: place, params: { a: 1, b: 2 }, id: 1 }),
-    });
-    if (non2xx + errors > 0) throw new Error(`${non2xx + errors} of ${amount} requests failed`);
-    const [allAfter, mainAfter] = read();
-    return { all: (allAfter - all) / answered, mainThread: (mainAfter - main) / answered };
-  }
-
-  /** KB of memory that the supervisor and the server process have each by itself, and their part of what they share. */
-  get memoryKb(): number[] {
-    return this.#pids.map((pid) => {
-      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-      return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]);
-    });
-  }
-
-  async stop(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    await once(this.#child, 'exit');
-  }
-
-  /** Of the supervisor and, after it, of the server process. */
-  get #pids(): number[] {
-    const found = [Number(this.#child.pid)];
-    for (const pid of found) {
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-      found.push(...children.split(' ').filter(Boolean).map(Number));
-    }
-    return found;
-  }
+/** Sends requests over 64 connections. @throws Error unless all are answered */
+async function send(url: string, place: Place, amount: number): Promise<void> {
+  const { non2xx, errors } = await autocannon({
+    url,
+    connections: 64,
+    amount,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', method: place, params: { a: 1, b: 2 }, id: 1 }),
+  });
+  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} of ${amount} requests failed`);
 }
 
-/** A fresh process is optimised anew, so each measurement has its own. */
+/**
+ * The cost of requests to `tandem serve` with one worker, and everything else by default. A fresh process is optimised anew, so
+ * each measurement has its own.
+ */
 async function costOf(checkout: string, transport: Transport, place: Place): Promise<CpuCost> {
-  const server = await MeasuredServer.start(checkout, transport);
+  const module = join(checkout, '.build/measured-procedures.mjs');
+  mkdirSync(join(checkout, '.build'), { recursive: true });
+  cpSync(join(import.meta.dirname, 'measured-procedures.mjs'), module);
+  const main = join(checkout, 'dist/src/cli/main.js');
+  const args = [main, 'serve', module, '--port', '0', '--transport', transport, '--workers', '1'];
+  const child = spawn(process.execPath, [...args, '--no-supervisor'], {
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  const server = new Running(child);
   try {
-    await server.cpuCost(place, requests / 2);
-    return await server.cpuCost(place, requests);
+    const [, url = ''] = await server.seen('stderr', /"event":"ready","url":"([^"]+)"/);
+    while (!(await fetch(new URL('/readyz', url))).ok) await wait(100);
+    await send(url, place, requests / 2);
+    const files = [`/proc/${child.pid}/stat`, `/proc/${child.pid}/task/${child.pid}/stat`];
+    const before = files.map((file) => cpuMicroseconds(file));
+    await send(url, place, requests);
+    const [all = 0, mainThread = 0] = files.map(
+      (file, index) => (cpuMicroseconds(file) - (before[index] ?? 0)) / requests,
+    );
+    return { all, mainThread };
   } finally {
-    await server.stop();
+    child.kill('SIGTERM');
+    await server.exit;
   }
 }
 
@@ -214,32 +158,13 @@ async function compareWith(base: string): Promise<void> {
   }
 }
 
-/** Rows of the table that measure-size.ts prints, as numbers by name. */
-async function sizesOf(checkout: string): Promise<Record<string, number>> {
-  const script = join(import.meta.dirname, 'measure-size.ts');
-  const args = ['--import', 'tsx', script, '--root', checkout];
-  const { stdout: table } = await run(process.execPath, args, { cwd: checkout });
-  const rows = table.matchAll(/^\| ([^|]+) \| ([\d,]+)%? \|$/gm);
-  return Object.fromEntries(
-    Array.from(rows, ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))]),
-  );
-}
-
 async function record(base: string, times: number): Promise<void> {
-  const tablePath = pathToFileURL(join(base, 'src/core/config/table.ts')).href;
-  const { table } = (await import(tablePath)) as { table: object };
-  const sizes = await sizesOf(base);
   const entries = [...recorded];
   for (let time = 0; time < times; time++) {
     const cpu: Record<string, CpuCost> = {};
     for (const [transport, place] of cases) {
       cpu[`${transport} ${place}`] = await costOf(base, transport, place);
     }
-    const server = await MeasuredServer.start(base, 'uws');
-    // What was needed for the start alone is given back first.
-    await wait(5000);
-    const [supervisor, serverProcess] = server.memoryKb;
-    await server.stop();
     const start = performance.now();
     await run('npm', ['test'], { cwd: base, timeoutMs: 3_600_000 });
     const npmTestSeconds = Math.round((performance.now() - start) / 100) / 10;
@@ -248,10 +173,7 @@ async function record(base: string, times: number): Promise<void> {
       load: loadavg()[0],
       node: process.version,
       cpuMicroseconds: cpu,
-      memoryKb: { supervisor, server: serverProcess },
       npmTestSeconds,
-      options: Object.keys(table).length,
-      sizes,
     });
     // A line for each recording.
     const lines = entries.map((entry) => JSON.stringify(entry)).join(',\n');
@@ -264,4 +186,4 @@ const base = await baseCheckout();
 const checkouts = options.record === undefined ? [base, root] : [base];
 for (const checkout of checkouts) await run('npm', ['run', 'build'], { cwd: checkout });
 if (options.record === undefined) await compareWith(base);
-else await record(base, readCount('record', options.record, 1));
+else await record(base, options.record);

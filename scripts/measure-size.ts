@@ -5,29 +5,20 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readArguments } from './script.ts';
+import { program } from 'commander';
 
-const usage = `npm run measure:size -- [--root DIR]
-
-Counts lines, files, words and the files that a pooled HTTP call passes.
-
-  --root DIR   the checkout to measure (default: this one)`;
-
-const options = readArguments(usage, { root: { type: 'string', default: '.' } });
+const options = program
+  .name('npm run measure:size --')
+  .description('Counts lines, files, words and the files that a pooled HTTP call passes.')
+  .option('--root <folder>', 'the checkout to measure', '.')
+  .parse()
+  .opts<{ root: string }>();
 const root = resolve(options.root);
 
 const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
   .split('\n')
   .filter((file) => file !== '' && existsSync(join(root, file)));
-const texts = new Map<string, string>();
-function textOf(file: string): string {
-  let text = texts.get(file);
-  if (text === undefined) {
-    text = readFileSync(join(root, file), 'utf8');
-    texts.set(file, text);
-  }
-  return text;
-}
+const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 const linesOf = (file: string): number => textOf(file).split('\n').length - 1;
 const total = (files: readonly string[], measure: (file: string) => number): number =>
   files.reduce((sum, file) => sum + measure(file), 0);

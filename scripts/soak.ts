@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { program } from 'commander';
 import { compiledTree } from '../test/compiled.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
@@ -11,29 +12,25 @@ import { CompiledCli } from '../test/supervisor/processes/cli.ts';
 import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
 import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
 import { replacementRounds } from '../test/supervisor/processes/replacements.ts';
-import { fail, main, readArguments, readCount } from './script.ts';
+import { fail, main, wholeNumber } from './script.ts';
 
-const usage = `npm run soak -- [options]
-
-Calls over HTTP, 1% of them hostile, among large and broken uploads, streams, reloads.
-FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.
-
-  --calls 200000   calls in all
-  --minutes 0      the calls are spread over so many minutes at least
-
-Instead of all that:
-
-  --drain          SIGTERMs and rolling replacements under load, and kills of a server's only process`;
-
-const values = readArguments(usage, {
-  calls: { type: 'string', default: '200000' },
-  minutes: { type: 'string', default: '0' },
-  drain: { type: 'boolean', default: false },
-});
+const { calls, minutes, drain } = program
+  .name('npm run soak --')
+  .description(
+    `Calls over HTTP, 1% of them hostile, among large and broken uploads, streams, reloads.
+FAULT_SEED=N repeats a run. Ctrl-C ends the load early and counts what was sent.`,
+  )
+  .option('--calls <n>', 'calls in all', wholeNumber(1), 200_000)
+  .option('--minutes <n>', 'the calls are spread over so many minutes at least', wholeNumber(), 0)
+  .option(
+    '--drain',
+    'instead: SIGTERMs, rolling replacements, kills of a server process under load',
+  )
+  .parse()
+  .opts<{ calls: number; minutes: number; drain?: true }>();
 
 /** @returns what must not have happened */
 async function soakCalls(): Promise<readonly string[]> {
-  const calls = readCount('calls', values.calls, 1);
   /** @returns how often something happens that comes so often in a usual run */
   const often = (usual: number): number => Math.ceil((usual * calls) / 200_000);
   /** Each run has another seed, unless FAULT_SEED gives one. */
@@ -48,7 +45,7 @@ async function soakCalls(): Promise<readonly string[]> {
     seed,
     calls,
     hostile: 1,
-    minutes: readCount('minutes', values.minutes),
+    minutes,
     reloads: often(12),
     bursts: often(50),
     // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
@@ -110,7 +107,7 @@ async function soakDrain(): Promise<readonly string[]> {
 }
 
 await main(async () => {
-  const violations = await (values.drain ? soakDrain() : soakCalls());
+  const violations = await (drain === true ? soakDrain() : soakCalls());
   for (const violation of violations.slice(0, 20)) console.error(violation);
   if (violations.length > 0) fail(`${violations.length} violations`);
 });

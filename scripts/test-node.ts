@@ -7,16 +7,7 @@
  *   --no-native   without uWebSockets.js, so without the Debian 13
  */
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { messageOf } from '../src/core/base/message-of.ts';
@@ -27,26 +18,9 @@ import { root as checkout } from './script.ts';
 /** What the tests start, as in .ci/run. */
 const programs = ['nats-server', 'nginx-light', 'systemd', 'curl', 'chromium'];
 
-interface Asked {
-  readonly major: string;
-  readonly folder: string;
-  /** For scripts/test.ts. */
-  readonly rest: readonly string[];
-}
-
 function give(message: string): never {
   console.error(message);
   process.exit(2);
-}
-
-function readAsked(): Asked {
-  const rest = process.argv.slice(2);
-  let folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tandem-test-node');
-  const at = rest.indexOf('--root');
-  if (at >= 0) folder = rest.splice(at, 2)[1] ?? give('--root needs a folder');
-  const [major = ''] = rest.splice(0, 1);
-  if (!/^\d+$/.test(major)) give('usage: npm run test:node -- MAJOR [--root DIR] [arguments]');
-  return { major, folder: resolve(folder), rest };
 }
 
 /** @returns the program of that version, downloaded if it is not there yet */
@@ -68,18 +42,6 @@ function nativeFailure(node: string): string {
   return execFileSync(node, args, { cwd: checkout, encoding: 'utf8' });
 }
 
-/** The mirror of Debian that apt has here. */
-function mirror(): string {
-  const folder = '/etc/apt/sources.list.d';
-  const files = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
-  for (const file of ['/etc/apt/sources.list', ...files]) {
-    if (!/\.(?:list|sources)$/.test(file) || !existsSync(file)) continue;
-    const [url] = /https?:\/\/\S+\/debian(?=\/?\s)/.exec(readFileSync(file, 'utf8')) ?? [];
-    if (url !== undefined) return url;
-  }
-  return 'http://deb.debian.org/debian';
-}
-
 /** Errors alone are shown. */
 const quiet = ['ignore', 'ignore', 'inherit'] as const;
 
@@ -95,7 +57,7 @@ function prepareDebian(folder: string): void {
     );
   }
   rmSync(folder, { recursive: true, force: true });
-  const from = ['--variant=minbase', '--include=ca-certificates', 'trixie', folder, mirror()];
+  const from = ['--variant=minbase', '--include=ca-certificates', 'trixie', folder];
   console.log(`making a Debian 13 in ${folder}`);
   execFileSync(debootstrap, from, { stdio: [...quiet] });
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
@@ -138,7 +100,12 @@ exec chroot "$debian" sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@"
 `;
 
 try {
-  const { major, folder, rest } = readAsked();
+  const [major = '', ...rest] = process.argv.slice(2);
+  if (!/^\d+$/.test(major)) give('usage: npm run test:node -- MAJOR [--root DIR] [arguments]');
+  const at = rest.indexOf('--root');
+  const kept = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tandem-test-node');
+  const [, given = give('--root needs a folder')] = at < 0 ? ['', kept] : rest.splice(at, 2);
+  const folder = resolve(given);
   const node = nodeOf(major, join(folder, `node-${major}`));
   const failure = rest.includes('--no-native') ? '' : nativeFailure(node);
   const test = ['--import', 'tsx', 'scripts/test.ts', ...rest];

@@ -141,7 +141,6 @@ if (hasNative && (asked.has('--native') || (isCi && process.versions.node.starts
 function switchOffNative(): void {
   const folder = join(copy, 'node_modules/uWebSockets.js');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"index.js"}');
   writeFileSync(join(folder, 'index.js'), "throw new Error('switched off by --no-native');");
 }
 
@@ -218,10 +217,9 @@ function printTimes(): void {
   const sums = figures.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
   console.log(`\n${figures.join('  ')}  file`);
   for (const [file, ...values] of [...rows, [`${rows.length} files`, ...sums]] as Row[]) {
-    const cells = values.map((value, at) => {
-      const text = at < 2 ? value.toFixed(1) : String(value);
-      return text.padStart(figures[at]?.length ?? 0);
-    });
+    const cells = values.map((value, at) =>
+      value.toFixed(at < 2 ? 1 : 0).padStart(figures[at]?.length ?? 0),
+    );
     console.log(`${cells.join('  ')}  ${file}`);
   }
 }

@@ -1,10 +1,10 @@
 /** What a user does with the published packages. Each step fails with what it saw. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadUws } from '../../src/server/http/uws/load.ts';
+import { Running } from '../../test/cli/process.ts';
 import { run } from '../run.ts';
 
 /** Most that an installation may take, in MB of disk. */
@@ -166,13 +166,14 @@ class Project {
     });
     const group = Number(child.pid);
     serving.add(group);
-    const ended = once(child, 'close');
+    const server = new Running(child);
     try {
-      const { url, transport, log } = await addressOf(child);
-      await use(url, transport, log);
+      const listens = /"event":"serving".* listens on (\S+) \(([^,]+),/;
+      const [, url = '', transport = ''] = await server.seen('stderr', listens);
+      await use(url, transport, server.stderr);
     } finally {
       if (child.exitCode === null) process.kill(-group);
-      await ended;
+      await server.exit;
       serving.delete(group);
     }
   }
@@ -189,19 +190,4 @@ class Project {
     console.log(`${what}: ${mb.toFixed(1)} MB installed (at most ${mostMb})`);
     assert.ok(mb <= mostMb, `${what} takes ${mb} MB, more than ${mostMb}`);
   }
-}
-
-/** What the log of a server says when it listens. */
-function addressOf(child: ChildProcess): Promise<{ url: string; transport: string; log: string }> {
-  return new Promise((resolve, reject) => {
-    let log = '';
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      log += text;
-      const [, url, transport = ''] =
-        /"event":"serving".* listens on (\S+) \(([^,]+),/.exec(log) ?? [];
-      if (url !== undefined) resolve({ url, transport, log });
-    });
-    child.once('error', reject);
-    child.once('close', (code) => reject(new Error(`the server ended with ${code}\n${log}`)));
-  });
 }

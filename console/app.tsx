@@ -9,7 +9,7 @@ import { type Route, route } from './state/route.ts';
 import { nextScheme, scheme } from './state/scheme.ts';
 import { BatchView } from './views/batch-view.tsx';
 import { Find } from './views/find.tsx';
-import { HeadersPanel } from './views/headers-panel.tsx';
+import { HeadersForm } from './views/headers-form.tsx';
 import { HistoryView } from './views/history-view.tsx';
 import { ProcedureView } from './views/procedure-view.tsx';
 import { RawView } from './views/raw-view.tsx';
@@ -68,7 +68,11 @@ export function App() {
           </button>
         </div>
       </header>
-      {headersOpen.value && <HeadersPanel />}
+      {headersOpen.value && (
+        <section class="panel" id="headers-panel" aria-label="Headers of requests">
+          <HeadersForm action="Use them" />
+        </section>
+      )}
       <Content current={route.value} />
     </>
   );

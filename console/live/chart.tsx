@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { bytesText, msText, roundMsText, timeText } from '../parts/figures-text.ts';
+import { bytesText, timeText } from '../parts/figures-text.ts';
 import { keepDrawn } from '../parts/keep-drawn.ts';
 import { Table } from '../parts/table.tsx';
 import type { Sample } from './samples.ts';
@@ -72,7 +72,7 @@ export function Chart({ title, lines, samples }: ChartProps) {
           rows={samples.slice(-10).toReversed()}
           keyOf={({ at }) => at}
           columns={[
-            { head: 'time', name: ({ at }) => timeText(new Date(at)) },
+            { head: 'time', name: ({ at }) => timeText(at) },
             ...lines.map(({ label, of, text }) => ({
               head: label,
               cell: (sample: Sample) => shown(of(sample), text),
@@ -143,7 +143,13 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
       })),
     ],
     axes: [
-      { ...axis, space: 70, size: 28, gap: 8, values: (_plot, ticks) => ticks.map(minuteText) },
+      {
+        ...axis,
+        space: 70,
+        size: 28,
+        gap: 8,
+        values: (_plot, ticks) => ticks.map((at) => timeText(at * 1000)),
+      },
       ...scales.map((scale, index) => ({
         ...axis,
         scale,
@@ -187,13 +193,5 @@ function textOn(scale: string, lines: readonly Line[], value: number | null): st
   if (value === null) return '';
   if (value === 0) return '0';
   const text = lines.find((line) => (line.scale ?? 'y') === scale)?.text;
-  return text === msText ? roundMsText(value) : (text?.(value) ?? '');
-}
-
-function minuteText(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString('en-GB', {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  return text?.(value) ?? '';
 }

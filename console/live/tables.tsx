@@ -185,8 +185,8 @@ export function CallerTable({ callers }: Pick<Figures, 'callers'>) {
           head: words,
           number: ({ refused }: ThrottledCaller) => refused[cause] || Number.NaN,
         })),
-        { head: 'since', number: ({ since }) => since, text: clockText },
-        { head: 'last', number: ({ last }) => last, text: clockText },
+        { head: 'since', number: ({ since }) => since, text: timeText },
+        { head: 'last', number: ({ last }) => last, text: timeText },
       ]}
     />
   );
@@ -194,10 +194,6 @@ export function CallerTable({ callers }: Pick<Figures, 'callers'>) {
 
 function sumOf({ refused }: ThrottledCaller): number {
   return Object.values(refused).reduce((sum, count) => sum + count, 0);
-}
-
-function clockText(at: number): string {
-  return timeText(new Date(at));
 }
 
 /** The members of a gateway: who they are, what is with them, what was lost with them. */
@@ -235,7 +231,7 @@ export function MemberTable({ members, snapshots }: Figures) {
         { head: 'streams', number: ({ streams }) => streams },
         { head: 'calls of others', number: ({ othersLoad }) => othersLoad },
         { head: 'lost', number: ({ lost }) => lost, isOfFaults: true },
-        { head: 'started', number: ({ started }) => started, text: clockText },
+        { head: 'started', number: ({ started }) => started, text: timeText },
       ]}
     />
   );

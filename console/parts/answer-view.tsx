@@ -1,12 +1,11 @@
 import { useMemo } from 'preact/hooks';
+import { compactJson, itemsOf, membersOf } from '../json/raw.ts';
 import { methodsIn, type Reply, repliesIn } from '../json/replies.ts';
 import type { Answer, Exchange } from '../state/exchanges.ts';
 import { CopyButton } from './copy-button.tsx';
-import { DataTable } from './data-table.tsx';
-import { bytesText, msText } from './figures-text.ts';
+import { bytesText, msText, numberText } from './figures-text.ts';
 import { JsonView } from './json-view.tsx';
-import { StreamView } from './stream-view.tsx';
-import { Pairs } from './table.tsx';
+import { Pairs, Table } from './table.tsx';
 
 /** What a request came to. */
 export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
@@ -121,6 +120,78 @@ function ReplyView({ reply, method }: ReplyProps) {
           {error.data !== undefined && <DataTable data={error.data} label="Data of the error" />}
         </div>
       )}
+    </div>
+  );
+}
+
+/** The values of a stream, the newest first. */
+function StreamView({ exchange }: { readonly exchange: Exchange }) {
+  const { values, state } = exchange;
+  const last = values.at(-1);
+  const rate = last === undefined || last.ms === 0 ? 0 : (last.number / last.ms) * 1000;
+  return (
+    <>
+      <p class="hint">
+        {last === undefined
+          ? 'no value yet'
+          : `${last.number.toLocaleString('en')} ${last.number === 1 ? 'value' : 'values'}, ${numberText(rate)} a second`}
+        {last !== undefined && last.number > values.length
+          ? `; the last ${values.length} are shown`
+          : ''}
+        {state === 'done' ? '; the stream has ended' : ''}
+      </p>
+      {values.length > 0 && (
+        <ol
+          class="box rows values"
+          reversed
+          tabIndex={0}
+          aria-label="Values of the stream, the newest first"
+        >
+          {values.toReversed().map(({ number, ms, text }) => (
+            <li key={number}>
+              <span class="value-number">{number}</span>
+              <code>{text}</code>
+              <span class="value-time">{msText(ms)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+/** A value in a cell: a string as itself, anything else as JSON. */
+function cell(text: string | undefined): string {
+  if (text === undefined) return '';
+  return text.startsWith('"') ? (JSON.parse(text) as string) : compactJson(text);
+}
+
+/**
+ * The data of an error: a list of objects as rows, an object as pairs, anything else as JSON.
+ *
+ * @param data JSON text
+ */
+function DataTable({ data, label }: { readonly data: string; readonly label: string }) {
+  const rows = itemsOf(data)?.map(membersOf) ?? [];
+  if (rows.length > 0 && rows.every((row) => row !== undefined)) {
+    const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
+    return (
+      <Table
+        label={label}
+        rows={rows}
+        keyOf={(_, index) => index}
+        columns={columns.map((head) => ({
+          head,
+          cell: (row: ReadonlyMap<string, string>) => <code>{cell(row.get(head))}</code>,
+        }))}
+      />
+    );
+  }
+  const pairs = membersOf(data);
+  if (pairs === undefined || pairs.size === 0) return <JsonView text={data} label={label} />;
+  return (
+    <div class="box" role="group" aria-label={label} tabIndex={0}>
+      <Pairs pairs={Array.from(pairs, ([name, value]) => [name, cell(value)] as const)} />
     </div>
   );
 }

@@ -1,35 +1,33 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
-interface ConfirmProps {
+interface Question {
   readonly title: string;
   readonly text: string;
   readonly action: string;
-  readonly onAnswer: (isYes: boolean) => void;
+  readonly onYes: () => void;
 }
 
-/** Asks before something that can't be undone. */
-export function Confirm({ title, text, action, onAnswer }: ConfirmProps) {
+export const destructive = 'It is declared destructive: what it does may not be undone.';
+
+/** @returns a function that asks before something that can't be undone, and the place of the question in the view */
+export function useConfirm() {
+  const [asked, ask] = useState<Question>();
+  return [ask, asked && <Confirm {...asked} onEnd={() => ask(undefined)} />] as const;
+}
+
+function Confirm({ title, text, action, onYes, onEnd }: Question & { readonly onEnd: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby="confirm-title"
-      onCancel={(event) => {
-        event.preventDefault();
-        onAnswer(false);
-      }}
-    >
+    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={onEnd}>
       <h2 id="confirm-title">{title}</h2>
       <p>{text}</p>
-      <div class="row actions">
-        <button type="button" onClick={() => onAnswer(false)}>
-          Cancel
-        </button>
-        <button type="button" class="danger" onClick={() => onAnswer(true)}>
+      <form class="row actions" method="dialog">
+        <button type="submit">Cancel</button>
+        <button type="submit" class="danger" onClick={onYes}>
           {action}
         </button>
-      </div>
+      </form>
     </dialog>
   );
 }

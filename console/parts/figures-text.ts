@@ -1,19 +1,7 @@
 /** Milliseconds as people read them. */
 export function msText(ms: number): string {
-  if (ms > 0 && ms < 0.1) return `${Math.max(1, Math.round(ms * 1000))} µs`;
-  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
-  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
-  return ms >= 100
-    ? `${Math.round(ms)} ms`
-    : ms >= 1
-      ? `${ms.toFixed(1)} ms`
-      : `${ms.toFixed(2)} ms`;
-}
-
-/** A round number of milliseconds, as it stands at an axis. */
-export function roundMsText(ms: number): string {
-  const [value, unit] = ms >= 1000 ? [ms / 1000, 's'] : ms >= 1 ? [ms, 'ms'] : [ms * 1000, 'µs'];
-  return `${Number(value.toPrecision(3))} ${unit}`;
+  const [value, unit] = ms >= 1000 ? [ms / 1000, 's'] : ms >= 0.1 ? [ms, 'ms'] : [ms * 1000, 'µs'];
+  return `${Number(value.toPrecision(3))} ${ms === 0 ? 'ms' : unit}`;
 }
 
 export function bytesText(bytes: number): string {
@@ -38,6 +26,7 @@ export function shareText(share: number): string {
   return `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
 }
 
-export function timeText(at: Date): string {
-  return at.toLocaleTimeString('en-GB');
+/** @param at Unix milliseconds, or a date */
+export function timeText(at: number | Date): string {
+  return new Date(at).toLocaleTimeString('en-GB');
 }

@@ -107,7 +107,7 @@ function Graph({ threads, search }: GraphProps) {
     if (current === null) return undefined;
     const redraw = (): void => {
       boxes.current = layOut(frames, zoom, current.clientWidth);
-      draw(current, boxes.current, { selected, isFound });
+      draw(current, boxes.current, selected, isFound);
     };
     return keepDrawn(current.parentElement ?? current, redraw);
   }, [frames, zoom, selected, search]);

@@ -87,16 +87,12 @@ export function layOut(frames: readonly Frame[], zoom: Frame, width: number): Bo
   return boxes;
 }
 
-export interface Look {
-  readonly selected: Frame | undefined;
-  /** Functions that are marked; undefined: nothing is searched. */
-  readonly isFound: ((frame: Frame) => boolean) | undefined;
-}
-
+/** @param isFound which functions are marked; undefined: nothing is searched */
 export function draw(
   canvas: HTMLCanvasElement,
   boxes: readonly Box[],
-  { selected, isFound }: Look,
+  selected: Frame,
+  isFound: ((frame: Frame) => boolean) | undefined,
 ): void {
   const rows = Math.max(1, ...boxes.map(({ y }) => y / rowHeight + 1));
   const width = canvas.clientWidth;

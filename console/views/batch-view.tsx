@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks';
 import { AnswerView } from '../parts/answer-view.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { useConfirm } from '../parts/confirm.tsx';
 import {
   type BatchEntry,
   batch,
@@ -16,15 +15,20 @@ import { send } from '../state/send.ts';
 /** Calls that travel together, and run one after another. */
 export function BatchView() {
   const [exchange, setNumber] = useExchange();
-  const [isAsking, ask] = useState(false);
+  const [ask, question] = useConfirm();
   const entries = batch.value;
   const dangerous = entries.filter(({ method }) =>
     procedures.value.some((one) => one.name === method && one.effects?.destructive === true),
   );
   const run = (): void => {
-    ask(false);
     const title = `batch of ${entries.length}`;
     setNumber(send({ title, kind: 'batch', method: undefined, body: batchText(entries) }));
+  };
+  const begin = (): void => {
+    const names = dangerous.map(({ method }) => method).join(', ');
+    const text = `Declared destructive: ${names}. What they do may not be undone.`;
+    if (names === '') run();
+    else ask({ title: 'Send the batch?', text, action: 'Send it', onYes: run });
   };
   return (
     <section aria-labelledby="batch-title">
@@ -43,11 +47,7 @@ export function BatchView() {
       )}
       {entries.length > 0 && (
         <div class="row actions">
-          <button
-            type="button"
-            class="primary"
-            onClick={() => (dangerous.length > 0 ? ask(true) : run())}
-          >
+          <button type="button" class="primary" onClick={begin}>
             Send {entries.length === 1 ? 'the call' : `${entries.length} calls`}
           </button>
           <button
@@ -60,14 +60,7 @@ export function BatchView() {
           </button>
         </div>
       )}
-      {isAsking && (
-        <Confirm
-          title="Send the batch?"
-          text={`Declared destructive: ${dangerous.map(({ method }) => method).join(', ')}. What they do may not be undone.`}
-          action="Send it"
-          onAnswer={(isYes) => (isYes ? run() : ask(false))}
-        />
-      )}
+      {question}
       {exchange !== undefined && <AnswerView exchange={exchange} />}
     </section>
   );
@@ -81,6 +74,14 @@ interface EntryProps {
 
 function Entry({ entry, index, count }: EntryProps) {
   const { key, method, params, isNotification } = entry;
+  const move = (by: -1 | 1, arrow: string, where: string, isAtEnd: boolean) => (
+    <button type="button" class="quiet" disabled={isAtEnd} onClick={() => moveInBatch(key, by)}>
+      <span aria-hidden="true">{arrow}</span>
+      <span class="unseen">
+        Move {method} {where}
+      </span>
+    </button>
+  );
   return (
     <li>
       <div class="entry-text">
@@ -92,24 +93,8 @@ function Entry({ entry, index, count }: EntryProps) {
         notification
       </label>
       <div class="entry-tools">
-        <button
-          type="button"
-          class="quiet"
-          disabled={index === 0}
-          onClick={() => moveInBatch(key, -1)}
-        >
-          <span aria-hidden="true">↑</span>
-          <span class="unseen">Move {method} up</span>
-        </button>
-        <button
-          type="button"
-          class="quiet"
-          disabled={index === count - 1}
-          onClick={() => moveInBatch(key, 1)}
-        >
-          <span aria-hidden="true">↓</span>
-          <span class="unseen">Move {method} down</span>
-        </button>
+        {move(-1, '↑', 'up', index === 0)}
+        {move(1, '↓', 'down', index === count - 1)}
         <button type="button" class="quiet" onClick={() => removeFromBatch(key)}>
           Remove<span class="unseen"> {method}</span>
         </button>

@@ -14,14 +14,12 @@ interface Group {
   readonly members: readonly ProcedureSchema[];
 }
 
-function matches({ name, doc }: ProcedureSchema, words: readonly string[]): boolean {
-  const text = `${name} ${doc ?? ''}`.toLowerCase();
-  return words.every((word) => text.includes(word));
-}
-
 function find(all: readonly ProcedureSchema[], asked: string): readonly ProcedureSchema[] {
   const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
-  return all.filter((one) => matches(one, words));
+  return all.filter(({ name, doc }) => {
+    const text = `${name} ${doc ?? ''}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }
 
 function toGroups(all: readonly ProcedureSchema[]): readonly Group[] {

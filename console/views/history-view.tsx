@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
 import { membersOf, prettyJson } from '../json/raw.ts';
 import { repliesIn } from '../json/replies.ts';
 import { AnswerView } from '../parts/answer-view.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { destructive, useConfirm } from '../parts/confirm.tsx';
 import { msText, timeText } from '../parts/figures-text.ts';
 import { drafts } from '../state/drafts.ts';
 import { type Exchange, exchanges } from '../state/exchanges.ts';
@@ -39,7 +38,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
   const { at, title, kind, answer, method, body } = exchange;
   const params = paramsIn(body);
   const outcome = outcomeOf(exchange);
-  const [isAsking, ask] = useState(false);
+  const [ask, question] = useConfirm();
   const isKnown = procedures.value.some((one) => one.name === method);
   return (
     <details>
@@ -54,7 +53,12 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
       <div class="row actions">
         <button
           type="button"
-          onClick={() => (isDestructive(exchange) ? ask(true) : send(exchange))}
+          onClick={() => {
+            const again = (): void => void send(exchange);
+            const asked = { title: `Send ${title} again?`, text: destructive, action: 'Send it' };
+            if (isDestructive(exchange)) ask({ ...asked, onYes: again });
+            else again();
+          }}
         >
           Send again<span class="unseen"> {title}</span>
         </button>
@@ -68,17 +72,7 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
           </a>
         )}
       </div>
-      {isAsking && (
-        <Confirm
-          title={`Send ${title} again?`}
-          text="It is declared destructive: what it does may not be undone."
-          action="Send it"
-          onAnswer={(isYes) => {
-            ask(false);
-            if (isYes) send(exchange);
-          }}
-        />
-      )}
+      {question}
       <AnswerView exchange={exchange} />
     </details>
   );

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { compactJson } from '../json/raw.ts';
 import { faultsIn } from '../json/replies.ts';
 import { AnswerView } from '../parts/answer-view.tsx';
-import { Confirm } from '../parts/confirm.tsx';
+import { destructive, useConfirm } from '../parts/confirm.tsx';
 import { lazyPart } from '../parts/lazy-part.tsx';
 import { addToBatch } from '../state/batch.ts';
 import { drafts, exampleFor } from '../state/drafts.ts';
@@ -30,18 +30,13 @@ export function ProcedureView({ name }: { readonly name: string }) {
   );
 }
 
-/** What the page asks about before it is sent. */
-interface Sending {
-  readonly kind: 'call' | 'stream' | 'notification';
-  /** JSON text; empty: none. */
-  readonly params: string;
-}
+type Kind = 'call' | 'stream' | 'notification';
 
 function Known({ procedure }: { readonly procedure: (typeof procedures.value)[number] }) {
   const { name } = procedure;
   const [text, setText] = useState(drafts.get(name));
   const [mistake, setMistake] = useState<string>();
-  const [asked, ask] = useState<Sending>();
+  const [ask, question] = useConfirm();
   const [exchange, setNumber] = useExchange();
   const refusal = exchange?.answer?.text ?? '';
   const faults = useMemo(() => faultsIn(refusal), [refusal]);
@@ -68,17 +63,17 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
       return undefined;
     }
   };
-  const run = ({ kind, params }: Sending): void => {
-    ask(undefined);
+  const run = (kind: Kind, params: string): void => {
     if (kind === 'stream') exchange?.stop?.();
     const body = requestText(name, params, kind === 'notification' ? undefined : 1);
     setNumber(send({ title: name, kind, method: name, body }));
   };
-  const begin = (kind: Sending['kind']): void => {
+  const begin = (kind: Kind): void => {
     const params = checked();
     if (params === undefined) return;
-    if (procedure.effects?.destructive === true) ask({ kind, params });
-    else run({ kind, params });
+    const onYes = (): void => run(kind, params);
+    if (procedure.effects?.destructive !== true) onYes();
+    else ask({ title: `Call ${name}?`, text: destructive, action: 'Call it', onYes });
   };
   const collect = (): void => {
     const params = checked();
@@ -140,14 +135,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
           </>
         )}
       </div>
-      {asked !== undefined && (
-        <Confirm
-          title={`Call ${name}?`}
-          text="It is declared destructive: what it does may not be undone."
-          action="Call it"
-          onAnswer={(isYes) => (isYes ? run(asked) : ask(undefined))}
-        />
-      )}
+      {question}
       {exchange !== undefined && <AnswerView exchange={exchange} />}
       <Snippets method={name} params={compactParams(text ?? '')} isStream={isStream} />
     </article>

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import type { Failed } from '../state/failure.ts';
 import { addHeader, headers } from '../state/headers.ts';
-import { HeadersForm } from './headers-panel.tsx';
+import { HeadersForm } from './headers-form.tsx';
 
 interface RefusedProps {
   readonly what: string;

@@ -12,9 +12,15 @@ interface SnippetsProps {
   readonly isStream: boolean;
 }
 
+const kinds = [
+  ['curl', 'curl'],
+  ['url', 'Plain HTTP'],
+  ['code', 'TypeScript'],
+] as const;
+
 /** The same call elsewhere: on a command line, in code. */
 export function Snippets({ method, params, isStream }: SnippetsProps) {
-  const [chosen, setKind] = useState<'curl' | 'url' | 'code'>('curl');
+  const [chosen, setKind] = useState<(typeof kinds)[number][0]>('curl');
   const plain = urls.value.get(method);
   // A reload may have taken the URL away.
   const kind = chosen === 'url' && plain === undefined ? 'curl' : chosen;
@@ -30,17 +36,18 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
       <div class="row head">
         <h2>Elsewhere</h2>
         <div class="switch" role="group" aria-label="Kind of snippet">
-          <button type="button" aria-pressed={kind === 'curl'} onClick={() => setKind('curl')}>
-            curl
-          </button>
-          {plain !== undefined && (
-            <button type="button" aria-pressed={kind === 'url'} onClick={() => setKind('url')}>
-              Plain HTTP
-            </button>
-          )}
-          <button type="button" aria-pressed={kind === 'code'} onClick={() => setKind('code')}>
-            TypeScript
-          </button>
+          {kinds
+            .filter(([one]) => one !== 'url' || plain !== undefined)
+            .map(([one, words]) => (
+              <button
+                key={one}
+                type="button"
+                aria-pressed={kind === one}
+                onClick={() => setKind(one)}
+              >
+                {words}
+              </button>
+            ))}
         </div>
       </div>
       {plain !== undefined && <PlainUrl plain={plain} params={params} />}

@@ -1,16 +1,7 @@
 import { addHeader, changeHeader, headers, removeHeader } from '../state/headers.ts';
 import { loadRegistry } from '../state/registry.ts';
 
-/** Headers that go with each request. */
-export function HeadersPanel() {
-  return (
-    <section class="panel" id="headers-panel" aria-label="Headers of requests">
-      <HeadersForm action="Use them" />
-    </section>
-  );
-}
-
-/** @param action what the button says that tries the headers */
+/** Headers that go with each request. @param action what the button says that tries the headers */
 export function HeadersForm({ action }: { readonly action: string }) {
   // A form, so that browsers know where the secret belongs; it is never submitted.
   return (

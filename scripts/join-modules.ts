@@ -24,83 +24,50 @@ const hooks = 'src/core/modules/import-hooks.js';
 /** As deep as src/core/base/package-files.ts, which tells from its own place where the others lie. */
 const [joined, joinedMore] = ['src/core/base/joined.js', 'src/core/base/joined-more.js'] as const;
 
-/** The modules of a joined file, and the names that they export. */
-interface Part {
-  readonly file: string;
-  /** By the path of the module in the copy. */
-  readonly exportsOf: ReadonlyMap<string, readonly string[]>;
-}
+/** The names that modules export, by the path of the module in the copy. */
+type Exports = ReadonlyMap<string, readonly string[]>;
 
 /** @param copy the folder with the compiled files; changes them */
 export async function joinModules(copy: string): Promise<void> {
   const inThreads = await findExports(copy, inWorkers);
   const all = await findExports(copy, inProcesses);
-  const first: Part = { file: joined, exportsOf: inThreads };
-  const more = [...all].filter(([path]) => !inThreads.has(path));
-  const second: Part = { file: joinedMore, exportsOf: new Map(more) };
-  await joinPart(copy, first, undefined);
-  await joinPart(copy, second, first);
-  await build({
-    ...common(copy),
-    entryPoints: [hooks],
-    outfile: join(copy, hooks),
-    allowOverwrite: true,
+  const options = { ...common(copy), write: false } as const;
+  const { outputFiles } = await build({ ...options, entryPoints: [hooks] });
+  await joinPart(copy, joined, inThreads);
+  // It finds the modules of the first part as they are now: each takes its exports from the joined file.
+  const more = new Map([...all].filter(([path]) => !inThreads.has(path)));
+  await joinPart(copy, joinedMore, more, joined);
+  for (const { contents } of outputFiles) writeFileSync(join(copy, hooks), contents);
+}
+
+/** @param base the joined file that this one imports */
+async function joinPart(copy: string, file: string, part: Exports, base?: string): Promise<void> {
+  const modules = Array.from(part, ([path, members], index) => {
+    const named = members.map((one) => [one, `m${index}_${one}`] as const);
+    return { path, named };
   });
-  for (const part of [first, second]) {
-    for (const [path, members] of part.exportsOf) {
-      if (path === hooks) continue;
-      const from = relativeTo(dirname(join(copy, path)), join(copy, part.file));
-      const text = namesLine(
-        'export',
-        members,
-        (one) => `${nameIn(part, path, one)} as ${one}`,
-        from,
-      );
-      writeFileSync(join(copy, path), `${text}\n`);
-    }
-  }
-}
-
-/** The name of a module's export in the joined file. */
-function nameIn({ exportsOf }: Part, path: string, member: string): string {
-  return `m${[...exportsOf.keys()].indexOf(path)}_${member}`;
-}
-
-/** @param base the part that this one imports */
-async function joinPart(copy: string, part: Part, base: Part | undefined): Promise<void> {
-  const modules = [...part.exportsOf];
-  const names = modules.flatMap(([path, members]) => members.map((one) => nameIn(part, path, one)));
-  const imports = modules.map(([path, members]) =>
-    namesLine('import', members, (one) => `${one} as ${nameIn(part, path, one)}`, `./${path}`),
+  const imports = modules.map(
+    ({ path, named }) =>
+      `import { ${named.map(([one, name]) => `${one} as ${name}`).join(', ')} } from './${path}';`,
   );
-  const options = common(copy);
+  const names = modules.flatMap(({ named }) => named.map(([, name]) => name));
   const all = {
-    ...options,
-    plugins: base === undefined ? options.plugins : [...options.plugins, fromBase(copy, base)],
+    ...common(copy),
+    external: base === undefined ? [] : [join(copy, base)],
+    outfile: join(copy, file),
     stdin: {
       // Given at once: esbuild would write a getter for each name, and call it.
       contents: [...imports, `$exports({ ${names.join(', ')} });`].join('\n'),
       resolveDir: copy,
     },
   };
-  await writeWithCode(join(copy, part.file), all, names, base);
+  await writeWithCode(join(copy, file), all, names, base && `./${basename(base)}`);
+  for (const { path, named } of modules) {
+    const from = JSON.stringify(relativeTo(dirname(join(copy, path)), join(copy, file)));
+    const exported = named.map(([one, name]) => `${name} as ${one}`).join(', ');
+    writeFileSync(join(copy, path), `export { ${exported} } from ${from};\n`);
+  }
 }
-
-/** Modules of the other part are taken from its joined file. */
-const fromBase = (copy: string, base: Part): Plugin => ({
-  name: 'from-base',
-  setup(build) {
-    const beside = `./${basename(base.file)}`;
-    build.onResolve({ filter: /^\.\/joined\.js$/ }, () => ({ path: beside, external: true }));
-    build.onLoad({ filter: /\.js$/ }, ({ path }) => {
-      const module = relative(copy, path).split(sep).join('/');
-      const members = base.exportsOf.get(module);
-      if (members === undefined) return undefined;
-      const named = (one: string): string => `${nameIn(base, module, one)} as ${one}`;
-      return { contents: namesLine('export', members, named, beside) };
-    });
-  },
-});
 
 /** TypeBox is joined too, and stays one for those who import it by its name. */
 const typeBoxEntries = [
@@ -140,10 +107,7 @@ const common = (copy: string) =>
   }) satisfies BuildOptions;
 
 /** @returns the exported names of each module that the entries import before they run, by its path in the copy */
-async function findExports(
-  copy: string,
-  entries: readonly string[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
+async function findExports(copy: string, entries: readonly string[]): Promise<Exports> {
   // esbuild wants a folder although it writes nothing there.
   const unused = { outdir: join(copy, 'unused'), metafile: true, write: false } as const;
   const { metafile } = await build({ ...common(copy), ...unused, entryPoints: [...entries] });
@@ -180,14 +144,14 @@ async function writeWithCode(
   file: string,
   options: BuildOptions,
   names: readonly string[],
-  base: Part | undefined,
+  base: string | undefined,
 ): Promise<void> {
   const [script, code] = [file.replace(/js$/, 'txt'), file.replace(/js$/, 'code')];
   const { outputFiles } = await build({ ...options, format: 'cjs', define: given, write: false });
   const body = outputFiles?.[0]?.text.replaceAll(/\bimport\(/g, '$$import(');
   writeFileSync(script, `(function (${parameters}) { ${body}\n})`);
   writeFileSync(code, '');
-  const beside = base && JSON.stringify(`./${basename(base.file)}`);
+  const beside = base && JSON.stringify(base);
   const [importBase, require] =
     beside === undefined
       ? ['', 'own']
@@ -215,16 +179,6 @@ export const { ${names.join(', ')} } = exported;
 import { writeFileSync } from 'node:fs';
 writeFileSync(${JSON.stringify(code)}, script.createCachedData());`;
   await run(process.execPath, ['--input-type=module', '-e', keep]);
-}
-
-function namesLine(
-  keyword: 'import' | 'export',
-  members: readonly string[],
-  pair: (member: string) => string,
-  from: string,
-): string {
-  if (members.length === 0) return `import ${JSON.stringify(from)};`;
-  return `${keyword} { ${members.map(pair).join(', ')} } from ${JSON.stringify(from)};`;
 }
 
 function relativeTo(folder: string, file: string): string {

@@ -90,11 +90,7 @@ mount --bind "$npm" "$debian/opt/npm"
 mount -t proc proc "$debian/proc"
 mount --rbind /sys "$debian/sys"
 mount --rbind /dev "$debian/dev"
-cat > "$debian/usr/local/bin/npm" <<'END'
-#!/bin/sh
-exec node /opt/npm/bin/npm-cli.js "$@"
-END
-chmod +x "$debian/usr/local/bin/npm"
+ln -sf /opt/npm/bin/npm-cli.js "$debian/usr/local/bin/npm"
 export PATH=/opt/node:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/tmp
 exec chroot "$debian" sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@"
 `;

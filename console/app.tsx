@@ -27,7 +27,7 @@ export function App() {
   );
   return (
     <>
-      <button type="button" class="skip" onClick={skip}>
+      <button type="button" class="skip unseen" onClick={skip}>
         Skip to the content
       </button>
       <header class="bar">
@@ -59,10 +59,7 @@ export function App() {
             <Count of={headers.value} />
           </button>
           <button type="button" class="quiet" onClick={nextScheme}>
-            <svg class="half" viewBox="0 0 16 16" aria-hidden="true">
-              <circle cx="8" cy="8" r="6.5" />
-              <path d="M8 1.5 a6.5 6.5 0 0 1 0 13 z" />
-            </svg>
+            <span aria-hidden="true">◐</span>
             <span class="unseen">Colours: </span>
             {scheme.value}
           </button>

@@ -71,24 +71,19 @@ export function Find({ current }: { readonly current: string | undefined }) {
   };
   return (
     <nav class="find" ref={list} aria-label="Procedures" onKeyDown={onKeyDown}>
-      <div class="find-box">
-        <input
-          ref={box}
-          type="search"
-          placeholder="Find a procedure"
-          aria-label="Find a procedure"
-          aria-keyshortcuts="/"
-          autocomplete="off"
-          spellcheck={false}
-          value={query.value}
-          onInput={(event) => {
-            query.value = event.currentTarget.value;
-          }}
-        />
-        <span class="key" aria-hidden="true">
-          /
-        </span>
-      </div>
+      <input
+        ref={box}
+        type="search"
+        placeholder="Find a procedure: /"
+        aria-label="Find a procedure"
+        aria-keyshortcuts="/"
+        autocomplete="off"
+        spellcheck={false}
+        value={query.value}
+        onInput={(event) => {
+          query.value = event.currentTarget.value;
+        }}
+      />
       <p class="found" aria-live="polite">
         {found === procedures.value.length
           ? `${found.toLocaleString('en')} ${found === 1 ? 'procedure' : 'procedures'}`

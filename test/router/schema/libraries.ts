@@ -1,4 +1,4 @@
-/** Equal schemas of the four libraries, generated from plain data. */
+/** Equal schemas of the four libraries, generated. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type Type as ArkType, type } from 'arktype';
@@ -6,245 +6,165 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { z } from 'zod';
 
-/** A schema as data, of what all four libraries have. */
-export type Recipe =
-  | {
-      readonly kind: 'string' | 'number' | 'integer';
-      readonly least?: number;
-      readonly most?: number;
-    }
-  | { readonly kind: 'boolean' | 'null' | 'unknown' }
-  | { readonly kind: 'literals'; readonly values: readonly (string | number)[] }
-  | { readonly kind: 'array'; readonly of: Recipe; readonly least?: number; readonly most?: number }
-  | { readonly kind: 'tuple' | 'union'; readonly of: readonly Recipe[] }
-  | { readonly kind: 'record'; readonly of: Recipe }
-  | ObjectRecipe;
-
-export interface ObjectRecipe {
-  readonly kind: 'object';
-  readonly members: Readonly<
-    Record<string, { readonly of: Recipe; readonly isOptional?: boolean }>
-  >;
+/** One schema, as each library writes it. */
+interface Libraries {
+  readonly typebox: TSchema;
+  readonly zod: z.ZodType;
+  readonly valibot: v.GenericSchema;
+  readonly arktype: ArkType<unknown>;
 }
 
-type Limits = { readonly least?: number | undefined; readonly most?: number | undefined };
-
-/** How a library writes each kind. Objects take no undeclared members. */
-interface Builders<Schema> {
-  text(limits: Limits): Schema;
-  number(limits: Limits & { readonly isInteger: boolean }): Schema;
-  readonly boolean: Schema;
-  readonly null: Schema;
-  readonly unknown: Schema;
-  literals(values: readonly (string | number)[]): Schema;
-  array(of: Schema, limits: Limits): Schema;
-  tuple(of: readonly Schema[]): Schema;
-  union(of: readonly Schema[]): Schema;
-  record(of: Schema): Schema;
-  object(members: readonly (readonly [name: string, of: Schema, isOptional: boolean])[]): Schema;
+interface Limits {
+  readonly least?: number | undefined;
+  readonly most?: number | undefined;
 }
 
-function build<Schema>(recipe: Recipe, by: Builders<Schema>): Schema {
-  switch (recipe.kind) {
-    case 'string':
-      return by.text(recipe);
-    case 'number':
-    case 'integer':
-      return by.number({ ...recipe, isInteger: recipe.kind === 'integer' });
-    case 'boolean':
-    case 'null':
-    case 'unknown':
-      return by[recipe.kind];
-    case 'literals':
-      return by.literals(recipe.values);
-    case 'array':
-      return by.array(build(recipe.of, by), recipe);
-    case 'tuple':
-    case 'union':
-      return by[recipe.kind](recipe.of.map((one) => build(one, by)));
-    case 'record':
-      return by.record(build(recipe.of, by));
-    case 'object':
-      return by.object(
-        Object.entries(recipe.members).map(([name, { of, isOptional = false }]) => [
-          name,
-          build(of, by),
-          isOptional,
-        ]),
-      );
-  }
-}
+/** arktype's own types are computed of the text of a definition: here it is data. */
+const ark = type as unknown as (definition: unknown) => ArkType<unknown>;
 
 function defined(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-const typebox: Builders<TSchema> = {
-  text: ({ least, most }) => Type.String(defined({ minLength: least, maxLength: most })),
-  number: ({ least, most, isInteger }) =>
-    Type[isInteger ? 'Integer' : 'Number'](defined({ minimum: least, maximum: most })),
-  boolean: Type.Boolean(),
-  null: Type.Null(),
-  unknown: Type.Unknown(),
-  literals: (values) => Type.Union(values.map((value) => Type.Literal(value))),
-  array: (of, { least, most }) => Type.Array(of, defined({ minItems: least, maxItems: most })),
-  tuple: (of) => Type.Tuple([...of]),
-  union: (of) => Type.Union([...of]),
-  record: (of) => Type.Record(Type.String(), of),
-  object: (members) =>
-    Type.Object(
-      Object.fromEntries(
-        members.map(([name, of, isOptional]) => [name, isOptional ? Type.Optional(of) : of]),
-      ),
-      { additionalProperties: false },
-    ),
-};
-
-const ofZod: Builders<z.ZodType> = {
-  text: ({ least, most }) => {
-    const text = least === undefined ? z.string() : z.string().min(least);
-    return most === undefined ? text : text.max(most);
-  },
-  number: ({ least, most, isInteger }) => {
-    const all = isInteger ? z.number().int() : z.number();
-    const from = least === undefined ? all : all.min(least);
-    return most === undefined ? from : from.max(most);
-  },
-  boolean: z.boolean(),
-  null: z.null(),
-  unknown: z.unknown(),
-  literals: (values) => z.literal([...values]),
-  array: (of, { least, most }) => {
-    const all = least === undefined ? z.array(of) : z.array(of).min(least);
-    return most === undefined ? all : all.max(most);
-  },
-  tuple: (of) => z.tuple([...of] as [z.ZodType, ...z.ZodType[]]),
-  union: (of) => z.union([...of]),
-  record: (of) => z.record(z.string(), of),
-  object: (members) =>
-    z.strictObject(
-      Object.fromEntries(
-        members.map(([name, of, isOptional]) => [name, isOptional ? of.optional() : of]),
-      ),
-    ),
-};
-
-type Valibot = v.GenericSchema;
-
-const ofValibot: Builders<Valibot> = {
-  text: ({ least, most }) => {
-    const text: v.GenericSchema<string> =
-      least === undefined ? v.string() : v.pipe(v.string(), v.minLength(least));
-    return most === undefined ? text : v.pipe(text, v.maxLength(most));
-  },
-  number: ({ least, most, isInteger }) => {
-    const all: v.GenericSchema<number> = isInteger ? v.pipe(v.number(), v.integer()) : v.number();
-    const from = least === undefined ? all : v.pipe(all, v.minValue(least));
-    return most === undefined ? from : v.pipe(from, v.maxValue(most));
-  },
-  boolean: v.boolean(),
-  null: v.null(),
-  unknown: v.unknown(),
-  literals: (values) => v.picklist([...values]),
-  array: (of, { least, most }) => {
-    const all: v.GenericSchema<unknown[]> =
-      least === undefined ? v.array(of) : v.pipe(v.array(of), v.minLength(least));
-    return most === undefined ? all : v.pipe(all, v.maxLength(most));
-  },
-  tuple: (of) => v.strictTuple([...of]),
-  union: (of) => v.union([...of]),
-  record: (of) => v.record(v.string(), of),
-  object: (members) =>
-    v.strictObject(
-      Object.fromEntries(
-        members.map(([name, of, isOptional]) => [name, isOptional ? v.optional(of) : of]),
-      ),
-    ),
-};
-
-/** arktype's own types are computed of the text of a definition: here it is data. */
-const define = type as unknown as (definition: unknown) => ArkType<unknown>;
-
-/** A bound on the left side of a name needs one on the right. */
-function range(what: string, { least, most }: Limits): string {
-  if (least === undefined) return most === undefined ? what : `${what} <= ${most}`;
-  return most === undefined ? `${what} >= ${least}` : `${least} <= ${what} <= ${most}`;
+/** A schema of zod within limits. */
+function within<T extends { min(least: number): T; max(most: number): T }>(
+  all: T,
+  { least, most }: Limits,
+): T {
+  const from = least === undefined ? all : all.min(least);
+  return most === undefined ? from : from.max(most);
 }
 
-const ofArk: Builders<ArkType<unknown>> = {
-  text: (limits) => define(range('string', limits)),
-  number: ({ isInteger, ...limits }) =>
-    define(range(isInteger ? 'number.integer' : 'number', limits)),
-  boolean: define('boolean'),
-  null: define('null'),
-  unknown: define('unknown'),
-  literals: (values) => define(['===', ...values]),
-  array: (of, { least, most }) => {
-    const from = least === undefined ? of.array() : of.array().atLeastLength(least);
-    return most === undefined ? from : from.atMostLength(most);
-  },
-  tuple: (of) => define([...of]),
-  union: (of) => of.reduce((all, one) => all.or(one) as ArkType<unknown>),
-  record: (of) => define({ '[string]': of }),
-  object: (members) =>
-    define({
-      '+': 'reject',
-      ...Object.fromEntries(
-        members.map(([name, of, isOptional]) => [isOptional ? `${name}?` : name, of]),
-      ),
-    }),
-};
+/** A definition of arktype within limits: a bound on the left side of a name needs one on the right. */
+function range(what: string, { least, most }: Limits): ArkType<unknown> {
+  if (least !== undefined && most !== undefined) return ark(`${least} <= ${what} <= ${most}`);
+  if (least !== undefined) return ark(`${what} >= ${least}`);
+  return ark(most === undefined ? what : `${what} <= ${most}`);
+}
 
-/** The same schema as each library writes it. */
-export function librariesOf(recipe: ObjectRecipe) {
+function textOf({ least, most }: Limits): Libraries {
+  const from: v.GenericSchema<string> =
+    least === undefined ? v.string() : v.pipe(v.string(), v.minLength(least));
   return {
-    typebox: build(recipe, typebox),
-    zod: build(recipe, ofZod),
-    valibot: toStandardJsonSchema(build(recipe, ofValibot)),
-    arktype: build(recipe, ofArk),
+    typebox: Type.String(defined({ minLength: least, maxLength: most })),
+    zod: within(z.string(), { least, most }),
+    valibot: most === undefined ? from : v.pipe(from, v.maxLength(most)),
+    arktype: range('string', { least, most }),
   };
 }
 
-const count = fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined, freq: 2 });
-const limits = fc
-  .record({
-    least: count,
-    most: fc.option(fc.integer({ min: 2, max: 4 }), { nil: undefined, freq: 2 }),
-  })
-  .map(defined);
-const names = ['a', 'b', 'id', 'x-y'];
-
-const { recipe } = fc.letrec<{ recipe: Recipe }>((tie) => {
-  const of = tie('recipe');
+function numberOf({ least, most }: Limits, isInteger: boolean): Libraries {
+  const all: v.GenericSchema<number> = isInteger ? v.pipe(v.number(), v.integer()) : v.number();
+  const from = least === undefined ? all : v.pipe(all, v.minValue(least));
   return {
-    recipe: fc.oneof(
-      { depthSize: 'small', withCrossShrink: true },
-      fc
-        .tuple(fc.constantFrom('string' as const, 'number' as const, 'integer' as const), limits)
-        .map(([kind, some]) => ({ kind, ...some })),
-      fc.record({ kind: fc.constantFrom('boolean' as const, 'null' as const, 'unknown' as const) }),
-      fc
-        .subarray(['a', 'ab', 1, 2], { minLength: 1 })
-        .map((values) => ({ kind: 'literals' as const, values })),
-      fc.tuple(of, limits).map(([one, some]) => ({ kind: 'array' as const, of: one, ...some })),
-      fc.record({
-        kind: fc.constantFrom('tuple' as const, 'union' as const),
-        of: fc.array(of, { minLength: 1, maxLength: 3 }),
-      }),
-      fc.record({ kind: fc.constant('record' as const), of }),
-      { weight: 3, arbitrary: objectOf(of) },
+    typebox: Type[isInteger ? 'Integer' : 'Number'](defined({ minimum: least, maximum: most })),
+    zod: within(isInteger ? z.number().int() : z.number(), { least, most }),
+    valibot: most === undefined ? from : v.pipe(from, v.maxValue(most)),
+    arktype: range(isInteger ? 'number.integer' : 'number', { least, most }),
+  };
+}
+
+function arrayOf({ typebox, zod, valibot, arktype }: Libraries, { least, most }: Limits) {
+  const all: v.GenericSchema<unknown[]> = v.array(valibot);
+  const from = least === undefined ? all : v.pipe(all, v.minLength(least));
+  const arks = least === undefined ? arktype.array() : arktype.array().atLeastLength(least);
+  return {
+    typebox: Type.Array(typebox, defined({ minItems: least, maxItems: most })),
+    zod: within(z.array(zod), { least, most }),
+    valibot: most === undefined ? from : v.pipe(from, v.maxLength(most)),
+    arktype: most === undefined ? arks : arks.atMostLength(most),
+  };
+}
+
+type Member = readonly [name: string, member: { readonly of: Libraries; isOptional: boolean }];
+
+/** An object that takes no undeclared members. */
+function objectOf(members: readonly Member[]): Libraries {
+  const each = <T>(entry: (name: string, of: Libraries, isOptional: boolean) => [string, T]) =>
+    Object.fromEntries(members.map(([name, { of, isOptional }]) => entry(name, of, isOptional)));
+  return {
+    typebox: Type.Object(
+      each((name, { typebox }, isOptional) => [
+        name,
+        isOptional ? Type.Optional(typebox) : typebox,
+      ]),
+      { additionalProperties: false },
     ),
+    zod: z.strictObject(
+      each((name, { zod }, isOptional) => [name, isOptional ? zod.optional() : zod]),
+    ),
+    valibot: v.strictObject(
+      each((name, { valibot }, isOptional) => [name, isOptional ? v.optional(valibot) : valibot]),
+    ),
+    arktype: ark({
+      '+': 'reject',
+      ...each((name, { arktype }, isOptional) => [isOptional ? `${name}?` : name, arktype]),
+    }),
+  };
+}
+
+const plain: readonly Libraries[] = [
+  { typebox: Type.Boolean(), zod: z.boolean(), valibot: v.boolean(), arktype: ark('boolean') },
+  { typebox: Type.Null(), zod: z.null(), valibot: v.null(), arktype: ark('null') },
+  { typebox: Type.Unknown(), zod: z.unknown(), valibot: v.unknown(), arktype: ark('unknown') },
+];
+
+const maybe = (min: number, max: number) =>
+  fc.option(fc.integer({ min, max }), { nil: undefined, freq: 2 });
+const limits: fc.Arbitrary<Limits> = fc.record({ least: maybe(0, 2), most: maybe(2, 4) });
+
+const { object } = fc.letrec<{ any: Libraries; object: Libraries }>((tie) => {
+  const of = tie('any');
+  const list = fc.array(of, { minLength: 1, maxLength: 3 });
+  const member = fc.record({ of, isOptional: fc.boolean() });
+  return {
+    any: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      limits.map(textOf),
+      fc.tuple(limits, fc.boolean()).map(([some, isInteger]) => numberOf(some, isInteger)),
+      fc.constantFrom(...plain),
+      fc.subarray(['a', 'ab', 1, 2], { minLength: 1 }).map((values) => ({
+        typebox: Type.Union(values.map((value) => Type.Literal(value))),
+        zod: z.literal(values),
+        valibot: v.picklist(values),
+        arktype: ark(['===', ...values]),
+      })),
+      fc.tuple(of, limits).map(([one, some]) => arrayOf(one, some)),
+      list.map((all) => ({
+        typebox: Type.Tuple(all.map(({ typebox }) => typebox)),
+        zod: z.tuple(all.map(({ zod }) => zod) as [z.ZodType, ...z.ZodType[]]),
+        valibot: v.strictTuple(all.map(({ valibot }) => valibot)),
+        arktype: ark(all.map(({ arktype }) => arktype)),
+      })),
+      list.map((all) => ({
+        typebox: Type.Union(all.map(({ typebox }) => typebox)),
+        zod: z.union(all.map(({ zod }) => zod)),
+        valibot: v.union(all.map(({ valibot }) => valibot)),
+        arktype: all
+          .map(({ arktype }) => arktype)
+          .reduce((one, other) => one.or(other) as ArkType<unknown>),
+      })),
+      of.map(({ typebox, zod, valibot, arktype }) => ({
+        typebox: Type.Record(Type.String(), typebox),
+        zod: z.record(z.string(), zod),
+        valibot: v.record(v.string(), valibot),
+        arktype: ark({ '[string]': arktype }),
+      })),
+      { weight: 3, arbitrary: tie('object') },
+    ),
+    object: fc
+      .dictionary(fc.constantFrom('a', 'b', 'id', 'x-y'), member, {
+        maxKeys: 3,
+        noNullPrototype: true,
+      })
+      .map((members) => objectOf(Object.entries(members))),
   };
 });
 
-function objectOf(of: fc.Arbitrary<Recipe>): fc.Arbitrary<ObjectRecipe> {
-  const member = fc.record({ of, isOptional: fc.boolean() });
-  const members = fc.dictionary(fc.constantFrom(...names), member, {
-    maxKeys: 3,
-    noNullPrototype: true,
-  });
-  return fc.record({ kind: fc.constant('object' as const), members });
-}
-
 /** Any schema of params. */
-export const recipes: fc.Arbitrary<ObjectRecipe> = objectOf(recipe);
+export const libraries = object.map(({ valibot, ...others }) => ({
+  ...others,
+  valibot: toStandardJsonSchema(valibot),
+  // What a failure shows.
+  [fc.toStringMethod]: () => JSON.stringify(others.typebox),
+}));

@@ -2,18 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { procedure, RegistrationError } from '../../../src/index.ts';
 import { seed } from '../../seed.ts';
+import { build, refuses as refusesOptions } from './params.ts';
 
-const compile = (members: Record<string, TSchema>) =>
-  procedure({ name: 'p', params: Type.Object(members) }, () => null).bindParams;
-
-const refuses = (members: Record<string, TSchema>, message: RegExp): void => {
-  assert.throws(
-    () => compile(members),
-    (error) => error instanceof RegistrationError && message.test(error.message),
-  );
-};
+const compile = (members: Record<string, TSchema>) => build(members).bindParams;
+const refuses = (params: Record<string, TSchema>, message: RegExp) =>
+  refusesOptions({ params }, message);
 
 describe('defaults', () => {
   test('stand in for missing members, required in TypeBox or not', () => {

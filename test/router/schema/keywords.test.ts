@@ -333,8 +333,8 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
     },
     {
       schema: Type.Record(Type.String(), Type.Number()),
-      right: [{ 'a\nb': 1, 'c\u2028d': 2 }],
-      wrong: [{ 'a\nb': 'x' }, { 'a\u2028b': 'x' }],
+      right: [{ 'a\nb': 1, '\r': 2, 'c\u2028d': 3, '\u2029': 4 }],
+      wrong: [{ 'a\nb': 'x' }, { '\r': 'x' }, { 'a\u2028b': 'x' }, { '\u2029': 'x' }],
       message: 'must be number',
       type: 'Record<string, number>',
     },

@@ -11,13 +11,13 @@ import {
   type Procedure,
   RegistrationError,
   Router,
-  RpcError,
 } from '../../../src/index.ts';
 import { cases, seed } from '../../seed.ts';
 import { discover } from '../document/discover.ts';
 import { misfits } from './assignable.ts';
 import { formats, schemas, Values } from './generated.ts';
 import { libraries } from './libraries.ts';
+import { issuesOf } from './params.ts';
 
 // CommonJS, whose types do not fit an ES module's default import. Documents write tuples with a list of `items`, which the
 // draft 2020-12 no longer reads: OpenRPC refers to draft 7.
@@ -64,17 +64,6 @@ function registered(params: unknown, returns: unknown): Router | undefined {
   }
 }
 
-/** Why params are refused; empty: they are accepted. */
-function issuesOf({ bindParams }: Procedure, params: unknown): readonly ParamIssue[] {
-  try {
-    bindParams(params);
-    return [];
-  } catch (error) {
-    assert.ok(error instanceof RpcError, String(error));
-    return error.data as ParamIssue[];
-  }
-}
-
 /**
  * What is sent of a result that passes the check; undefined: an error. Only what is not declared can lead to one, since it is
  * left out: two items may then be equal, where uniqueItems forbids it.
@@ -108,8 +97,10 @@ async function assertOneMeaning(
   const values = typed.get(type) ?? [];
   for (let n = 0; n < valuesOfEach; n += 1) {
     const v = new Values(json, start + n).value();
-    const isAccepted: boolean = issuesOf(procedure, { v }).length === 0;
+    const issues = issuesOf(procedure, { v });
+    const isAccepted: boolean = issues.length === 0;
     const about = `${JSON.stringify(json)} with ${JSON.stringify(v)}`;
+    assert.ok(issues.length <= 8 && issues.every(({ path }) => path.startsWith('/v')), about);
     for (const [document, check] of Object.entries(documents))
       assert.equal(check(v), isAccepted, `${about}, by ${document}`);
     if (!isAccepted) {

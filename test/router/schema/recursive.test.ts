@@ -5,7 +5,7 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { scope } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { procedure } from '../../../src/index.ts';
+import { build } from './params.ts';
 
 /** How often a leaf of the last value was looked at. */
 let looks = 0;
@@ -101,9 +101,6 @@ const isNotTold: Readonly<Record<string, Make>> = {
     ofValibot((T) => v.union([v.record(v.string(), T), v.array(T), v.number()])),
 };
 
-const build = (params: unknown, options: object = {}) =>
-  procedure({ name: 'p', ...options, params: params as never }, () => 1);
-
 function value(depth: number): unknown {
   return depth === 0 ? 1 : { op: '-', left: value(depth - 1), x: 'a' };
 }
@@ -126,7 +123,7 @@ describe('a type of another library that holds itself', () => {
       const line =
         /procedure "p": params: a union in a type that holds itself .* differ neither by their JSON type nor by a literal member .*; tell them apart, or declare placement: 'worker'/;
       assert.throws(() => build(make()), line);
-      for (const placement of ['worker', 'inline'])
+      for (const placement of ['worker', 'inline'] as const)
         assert.equal(build(make(), { placement }).placement, placement);
     });
   }

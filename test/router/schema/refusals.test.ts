@@ -6,8 +6,8 @@ import { knownFormats, registerFormats } from '../../../src/core/schema/formats.
 import { keywords, type LimitedType } from '../../../src/core/schema/keywords.ts';
 import { Type as OwnType, procedure, RegistrationError } from '../../../src/index.ts';
 
-/** A schema with the parts of the line after the place, each in its order. */
-type Refusal = readonly [schema: TSchema, ...words: string[]];
+/** Schemas with the parts of the line after the place, each in its order. */
+type Refusal = readonly [schemas: TSchema | readonly TSchema[], ...words: string[]];
 
 const makers: Readonly<Record<LimitedType, (options: object) => TSchema>> = {
   number: (options) => Type.Number(options),
@@ -16,19 +16,22 @@ const makers: Readonly<Record<LimitedType, (options: object) => TSchema>> = {
   object: (options) => Type.Object({}, options),
 };
 
-/** A wrong value of a keyword, and the words for a right one. */
+/** Wrong values of a keyword, and the words for a right one. */
 const ownValues = {
-  number: ['x', 'must be a finite number, not'],
-  step: [0, 'must be a number above 0, such as 0.01, not'],
-  count: [-1, 'must be a whole number, 0 or more, not'],
-  string: [1, 'must be a string, not'],
-  boolean: [1, 'must be true or false, not'],
+  number: [['x', true, null, Infinity], 'must be a finite number, not'],
+  step: [[0, -1, '1', Infinity, null], 'must be a number above 0, such as 0.01, not'],
+  count: [[-1, 1.5, '3', null, true, NaN, 3n], 'must be a whole number, 0 or more, not'],
+  string: [[/a/, 1, null, ['a']], 'must be a string, not'],
+  boolean: [[1, 'true', null], 'must be true or false, not'],
 } as const;
 
 registerFormats();
 
 const checked = keywords.filter(({ instead }) => instead === undefined);
 const recursive = Type.Recursive((This) => Type.Union([This, Type.String()]));
+/** Each level holds the first one. */
+const endless = Type.Object({ a: Type.Number() });
+(endless.properties as Record<string, TSchema>).self = endless;
 
 const groups: Readonly<Record<string, readonly Refusal[]>> = {
   'keywords that nothing checks': keywords.flatMap(({ name, instead }) =>
@@ -38,8 +41,11 @@ const groups: Readonly<Record<string, readonly Refusal[]>> = {
   ),
   'keywords with a value of their own that is none': checked.flatMap(({ name, type, takes }) => {
     if (takes === undefined || type === undefined) return [];
-    const [value, words] = ownValues[takes];
-    return [[makers[type]({ [name]: value }), `${name} ${words}`]];
+    const [values, words] = ownValues[takes];
+    const schemas = values.flatMap((value) =>
+      Object.values(makers).map((make) => make({ [name]: value })),
+    );
+    return [[schemas, `${name} ${words}`]];
   }),
   'keywords beside values of several types': checked.flatMap(({ name, type, describes }) => {
     if (type === undefined || describes === true) return [];
@@ -74,7 +80,24 @@ const groups: Readonly<Record<string, readonly Refusal[]>> = {
   ),
   patterns: [
     [Type.String({ pattern: '^(a+)+$' }), 'the pattern "^(a+)+$" backtracks', '; rewrite it'],
-    [Type.String({ pattern: '\\-' }), 'the pattern ', ' is no regular expression', '; write "-"'],
+    [
+      ['^(a+)+$', '^a*a*$'].map((pattern) => Type.String({ pattern, maxLength: 1_000_000 })),
+      'the pattern ',
+      ' backtracks',
+      '; rewrite it',
+    ],
+    [Type.String({ pattern: '(' }), 'the pattern "(" is no regular expression'],
+    [
+      [Type.String({ pattern: '\\-' }), Type.String({ pattern: '\\-', enum: ['-'] })],
+      'the pattern "\\\\-" is no regular expression',
+      ' with the flag u',
+      '; write "-"',
+    ],
+    [
+      Type.Record(Type.String({ pattern: '^\\-' }), Type.Null()),
+      'patternProperties: the pattern "^\\\\-" is no regular expression',
+      '; write "^-"',
+    ],
     [
       Type.Record(Type.String({ pattern: '^(b|b)*$' }), Type.Null()),
       'patternProperties: the pattern "^(b|b)*$" backtracks',
@@ -109,10 +132,7 @@ const groups: Readonly<Record<string, readonly Refusal[]>> = {
   'references and sizes, which are of the whole': [
     [Type.Ref('A'), 'leads nowhere', ' $id "A"; write the $id of one'],
     [recursive, 'a type in it holds itself without a step', '; put it in a member or an item'],
-    [
-      Array.from({ length: 70 }).reduce<TSchema>((inner) => Type.Array(inner), Type.Null()),
-      'schemas nest at most 64 levels; use Type.Recursive',
-    ],
+    [endless, 'schemas nest at most 64 levels; use Type.Recursive'],
     [
       Type.Tuple(Array.from({ length: 10_000 }, () => Type.Null())),
       'a schema has at most 10000 parts, written out; declare types that it uses again once',
@@ -133,29 +153,31 @@ const places: readonly (readonly [path: string, wrap: (schema: TSchema) => TSche
 
 for (const [what, refusals] of Object.entries(groups)) {
   describe(`registration refuses ${what}`, () => {
-    for (const [schema, ...words] of refusals) {
+    for (const [schemas, ...words] of refusals) {
       test(words.join(' ... '), () => {
         const isOfWhole = what.endsWith('of the whole');
         for (const [path, wrap] of places) {
-          for (const side of ['params', 'returns']) {
-            const options = { name: 'p', [side]: wrap(schema) } as object as { name: string };
-            assert.throws(
-              () => procedure(options, () => null as never),
-              (error) => {
-                assert.ok(error instanceof RegistrationError, String(error));
-                const { message } = error;
-                const start = `procedure "p": ${side}`;
-                assert.ok(message.startsWith(isOfWhole ? start : `${start} at ${path}`), message);
-                assert.doesNotMatch(message, /\n/);
-                let at = 0;
-                for (const word of words) {
-                  const found = message.indexOf(word, at);
-                  assert.ok(found >= 0, `${message} does not say ${word}`);
-                  at = found + word.length;
-                }
-                return true;
-              },
-            );
+          for (const wrapped of [schemas].flat().map(wrap)) {
+            for (const side of ['params', 'returns']) {
+              const options = { name: 'p', [side]: wrapped } as object as { name: string };
+              assert.throws(
+                () => procedure(options, () => null as never),
+                (error) => {
+                  assert.ok(error instanceof RegistrationError, String(error));
+                  const { message } = error;
+                  const start = `procedure "p": ${side}`;
+                  assert.ok(message.startsWith(isOfWhole ? start : `${start} at ${path}`), message);
+                  assert.doesNotMatch(message, /\n/);
+                  let at = 0;
+                  for (const word of words) {
+                    const found = message.indexOf(word, at);
+                    assert.ok(found >= 0, `${message} does not say ${word}`);
+                    at = found + word.length;
+                  }
+                  return true;
+                },
+              );
+            }
           }
         }
       });

@@ -5,47 +5,10 @@ import { type } from 'arktype';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { z } from 'zod';
-import {
-  getProcedureSchema,
-  type ParamIssue,
-  procedure,
-  RegistrationError,
-  Router,
-  RpcError,
-  Type,
-} from '../../../src/index.ts';
+import { getProcedureSchema, procedure, Router, RpcError, Type } from '../../../src/index.ts';
 import { cases, seed } from '../../seed.ts';
 import { discover } from '../document/discover.ts';
-
-type ProcedureOptions = Parameters<typeof procedure>[0];
-
-const build = (params: unknown, options: ProcedureOptions = {}) =>
-  procedure({ name: 'p', ...options, params: params as ProcedureOptions['params'] }, () => 1);
-
-const bind = (params: unknown, given: unknown): unknown => build(params).bindParams(given);
-
-const issues = (params: unknown, given: unknown): ParamIssue[] => {
-  try {
-    bind(params, given);
-  } catch (error) {
-    assert.ok(error instanceof RpcError, String(error));
-    assert.equal(error.code, -32602);
-    return error.data as ParamIssue[];
-  }
-  return assert.fail('not refused');
-};
-
-const refuses = (options: object, message: RegExp): void => {
-  assert.throws(
-    () => procedure({ name: 'p', ...options } as ProcedureOptions, () => 1 as never),
-    (error) => {
-      assert.ok(error instanceof RegistrationError, String(error));
-      assert.match(error.message, /^procedure "p": /);
-      assert.match(error.message, message);
-      return true;
-    },
-  );
-};
+import { bind, build, issues, refuses } from './params.ts';
 
 /** The same params, as each library writes them. */
 const libraries = {

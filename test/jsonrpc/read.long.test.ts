@@ -11,7 +11,7 @@ import { readBody, readBytes, scanEnvelope } from '../../src/core/protocol/read.
 import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
 import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';
-import { body, mutate, randomOf, request } from './bodies.ts';
+import { body, mutate, plainBatch, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';
 
 const mutationsPerRun = 50;
@@ -42,6 +42,7 @@ function forMutations(
 }
 
 const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
+const parseError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
 
 function isJson(text: string): boolean {
   const { stackTraceLimit } = Error;
@@ -77,23 +78,21 @@ test('the model reads JSON as JSON.parse does', () => {
 
 test('readBody reads requests and batches as the protocol says', () => {
   for (const strict of [false, true]) {
-    const seen = { invalid: 0, valid: 0, batch: 0, broken: 0 };
-    forMutations(body, 500, (text) => {
+    const seen = { invalid: 0, valid: 0, batch: 0, quickBatch: 0, broken: 0 };
+    forMutations(fc.oneof({ weight: 3, arbitrary: body }, plainBatch), 800, (text, n) => {
       const model = parseModel(text);
-      const read = readBody(text, { ...limits, strict });
-      if (model === undefined) {
+      // Often near the true depth, so that both answers are asked for.
+      const maxDepth = n % 4 === 0 ? 2 + (n % 3) : limits.maxDepth;
+      const read = readBody(text, { ...limits, maxDepth, strict });
+      if (model === undefined || model.depth > maxDepth) {
         seen.broken++;
-        assert.equal(
-          read.kind === 'reply' && read.reply,
-          '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
-        );
+        assert.equal(read.kind === 'reply' && read.reply, parseError);
       } else if (model.kind !== 'array') {
         assert.ok(read.kind === 'single');
         const expected = readModel(text, model, strict);
         if ('invalid' in expected) seen.invalid++;
         else seen.valid++;
-        assert.deepEqual(readingOf(text, read.entry), expected);
-        if (!isInvalid(read.entry)) assertParams(read.entry, expected);
+        assertReading(text, read.entry, expected);
       } else if (model.items.length === 0) {
         assert.equal(
           read.kind === 'reply' && read.reply,
@@ -102,10 +101,11 @@ test('readBody reads requests and batches as the protocol says', () => {
       } else {
         seen.batch++;
         assert.ok(read.kind === 'batch');
-        assert.deepEqual(
-          read.entries.map((entry) => readingOf(text, entry)),
-          model.items.map((item) => readModel(text, item, strict)),
-        );
+        assert.equal(read.entries.length, model.items.length);
+        if (read.entries.every((entry) => !isInvalid(entry) && entry.params !== verified))
+          seen.quickBatch++;
+        for (const [index, item] of model.items.entries())
+          assertReading(text, read.entries[index]!, readModel(text, item, strict));
       }
     });
     for (const [kind, count] of Object.entries(seen)) assert.ok(count > 200, `${kind}: ${count}`);
@@ -113,12 +113,65 @@ test('readBody reads requests and batches as the protocol says', () => {
 });
 
 /** The parsed params are those of the text, and nothing that was sent became a prototype. */
-function assertParams(entry: Envelope, expected: Reading): void {
-  assert.ok(!('invalid' in expected));
-  const value: unknown = expected.params === undefined ? undefined : JSON.parse(expected.params);
+function assertReading(text: string, entry: Envelope | InvalidEnvelope, expected: Reading): void {
+  assert.deepEqual(readingOf(text, entry), expected);
   // The exact reader gives the place alone.
-  if (entry.params !== verified) assert.deepStrictEqual(entry.params, value);
+  if (isInvalid(entry) || 'invalid' in expected || entry.params === verified) return;
+  const value: unknown = expected.params === undefined ? undefined : JSON.parse(expected.params);
+  assert.deepStrictEqual(entry.params, value);
 }
+
+test('each text of up to three characters of the grammar is JSON or refused', () => {
+  const characters = '{}[]:,"\\ueE+-.019tnfa \n\u0000\u001f\u007fé\uffff';
+  const check = (text: string): void => {
+    const whole = `{"method":"m","params":[${text}]}`;
+    assert.equal(readBody(whole, limits).kind !== 'reply', isJson(whole), JSON.stringify(text));
+    if (text.length < 3) for (const character of characters) check(text + character);
+  };
+  check('');
+});
+
+test('a batch of params that are JSON only together is refused', () => {
+  const request = (params: string) => `{"method":"m","params":${params},"id":1}`;
+  for (const [first, second] of [
+    ['{"a":[1}', '[2]}'],
+    ['{"a":"}', '{","b":"}'],
+    ['[1},{2]', '{}'],
+    ['{"a":1},{"b":2}', '[]'],
+    ['[1', '2]'],
+  ] as const) {
+    const read = readBody(`[${request(first)},${request(second)}]`, limits);
+    assert.equal(read.kind === 'reply' && read.reply, parseError);
+  }
+});
+
+test('what an earlier, longer text left behind is not read', () => {
+  const one = '{"id":1,"method":"m","params":[1]}';
+  for (const long of [`[${one},${one}]`, `[{"method":"m","params":["${'é'.repeat(40_000)}"]}]`]) {
+    assert.equal(readBody(long, limits).kind, 'batch');
+    const whole = `[${one},${one}]`;
+    for (let end = 1; end < whole.length; end++)
+      assert.equal(readBody(whole.slice(0, end), limits).kind, 'reply');
+  }
+});
+
+test('batches of any length and of any characters are read', () => {
+  for (const filler of ['x', 'é', '中', '😀', '\ud800']) {
+    // Around the length up to which memory is kept.
+    for (const length of [0, 1, 60, 70, 32_000, 32_700, 32_768, 33_000, 70_000]) {
+      const value = filler.repeat(Math.ceil(length / filler.length)).slice(0, length);
+      const params = JSON.stringify({ value });
+      const text = `[{"id":"a","method":"m","params":${params}},{"method":"n"}]`;
+      const read = readBody(text, limits);
+      assert.ok(read.kind === 'batch');
+      const expected = [
+        { method: 'm', id: '"a"', params },
+        { method: 'n', id: undefined, params: undefined },
+      ];
+      for (const [index, one] of expected.entries()) assertReading(text, read.entries[index]!, one);
+    }
+  }
+});
 
 test('bytes are read as their text is', () => {
   let read = 0;

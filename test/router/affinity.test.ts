@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fingerprint } from '../../src/core/procedures/document/introspect.ts';
-import { procedure, RegistrationError, Router, Type } from '../../src/index.ts';
+import { procedure, Type } from '../../src/index.ts';
+import { isRefused } from './run.ts';
 
 test('an option affinity that can not work is refused, and the message says what to do', () => {
   const params = Type.Object({ docId: Type.String(), page: Type.Integer() });
@@ -37,23 +36,6 @@ test('an option affinity that can not work is refused, and the message says what
       'option affinity is not for a stream, which would hold the worker of its key for as long as it runs: leave affinity out',
     ],
   ] as const) {
-    assert.throws(
-      () => make({ name: 'render', ...options }, handler),
-      (error) => {
-        assert.ok(error instanceof RegistrationError);
-        assert.equal(error.message, `procedure "render": ${text}`);
-        return true;
-      },
-    );
+    isRefused(() => make({ name: 'render', ...options }, handler), `procedure "render": ${text}`);
   }
-});
-
-test('the fingerprint of a router depends on affinity', () => {
-  const prints = ([undefined, 'caller', 'docId', 'page'] as const).map((affinity) => {
-    const router = new Router();
-    const params = Type.Object({ docId: Type.String(), page: Type.Integer() });
-    router.rpc({ name: 'render', params, affinity }, () => 1);
-    return fingerprint(router);
-  });
-  assert.equal(new Set(prints).size, 4);
 });

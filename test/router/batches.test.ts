@@ -7,11 +7,11 @@ import {
   getProcedureSchema,
   inOrder,
   procedure,
-  RegistrationError,
   Router,
   Type,
 } from '../../src/index.ts';
 import { seed } from '../seed.ts';
+import { isRefused } from './run.ts';
 
 test('a batch procedure that can not work is refused, and the message says what to do', () => {
   const handler = (params: readonly unknown[]): unknown[] => params.map(() => 1);
@@ -64,12 +64,8 @@ test('a batch procedure that can not work is refused, and the message says what 
       'option batch is not for a generator function, which is a stream: return an array with a result for each call',
     ],
   ] as const) {
-    assert.throws(
-      () => procedure({ name: 'get', ...options } as never, given as never),
-      (error: unknown) =>
-        error instanceof RegistrationError && error.message === `procedure "get": ${text}`,
-      text,
-    );
+    const make = () => procedure({ name: 'get', ...options } as never, given as never);
+    isRefused(make, `procedure "get": ${text}`);
   }
   procedure({ batch: { max: 8, parallel: 2 }, async: true }, () => Promise.resolve([]));
 });

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  type Effects,
-  getProcedureSchema,
-  procedure,
-  RegistrationError,
-  Router,
-} from '../../src/index.ts';
+import { type Effects, getProcedureSchema, procedure, Router } from '../../src/index.ts';
 
 import { discover } from './document/discover.ts';
+import { isRefused } from './run.ts';
 
 const serving = (effects?: Effects): Router => {
   const router = new Router();
@@ -39,10 +34,7 @@ describe('effects', () => {
       ['readOnly', /option effects must be an object/],
       [JSON.parse('{"__proto__":true}'), /unknown option "effects\.__proto__"/],
     ] as const) {
-      assert.throws(
-        () => procedure({ name: 'p', effects: effects as Effects }, () => 1),
-        (error) => error instanceof RegistrationError && message.test(error.message),
-      );
+      isRefused(() => procedure({ name: 'p', effects: effects as Effects }, () => 1), message);
     }
   });
 });

@@ -104,12 +104,6 @@ describe('what a procedure throws', () => {
         run(() => Promise.reject(value)),
         detail,
       );
-      await assertFault(
-        run(async () => {
-          throw value;
-        }),
-        detail,
-      );
     });
   }
 

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Middleware, procedure, Router } from '../../src/index.ts';
+import { isRefused } from './run.ts';
 
 const pass: Middleware = (_context, next) => next();
-
-const isRefused = (act: () => unknown, message: RegExp): void =>
-  assert.throws(act, { name: 'RegistrationError', message });
 
 describe('use', () => {
   test('changes the router and returns it', () => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { procedure, RegistrationError, Router } from '../../src/index.ts';
 import { seed } from '../seed.ts';
+import { isRefused } from './run.ts';
 
 const proc = procedure({ name: 'a' }, () => null);
 
@@ -10,13 +11,7 @@ function register(name: unknown): void {
   new Router().register(name as string, proc);
 }
 
-const refuses = (name: unknown, message: RegExp): void => {
-  assert.throws(
-    () => register(name),
-    (error) => error instanceof RegistrationError && message.test(error.message),
-    `${String(name)} must be refused`,
-  );
-};
+const refuses = (name: unknown, message: RegExp) => isRefused(() => register(name), message);
 
 describe('the name of a procedure', () => {
   test('takes letters, digits and _ - . / : after a letter or _', () => {

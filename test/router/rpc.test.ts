@@ -6,9 +6,9 @@ import {
   DuplicateProcedureError,
   defaultRouter,
   rpc as defaultRpc,
-  RegistrationError,
   Router,
 } from '../../src/index.ts';
+import { isRefused } from './run.ts';
 
 const context = {} as CallContext;
 
@@ -17,14 +17,6 @@ const call = (router: Router, name: string, params?: unknown): unknown => {
   const found = router.get(name);
   assert.ok(found, `${name} is registered`);
   return found.handler(found.bindParams(params) as never, context);
-};
-
-const refuses = (run: () => unknown, message: RegExp): void => {
-  assert.throws(run, (error) => {
-    assert.ok(error instanceof RegistrationError, String(error));
-    assert.match(error.message, message);
-    return true;
-  });
 };
 
 const pair = Type.Object({ a: Type.Number(), b: Type.Number({ default: 10 }) });
@@ -66,9 +58,9 @@ describe('rpc of a function', () => {
 
   test('refuses one without a name, and one whose name is none', () => {
     const { rpc } = new Router();
-    refuses(() => rpc(() => 1), /needs a name/);
-    refuses(() => rpc({}, () => 1), /needs a name/);
-    refuses(() => rpc(function f() {}.bind(undefined)), /the name "bound f" holds " "/);
+    isRefused(() => rpc(() => 1), /needs a name/);
+    isRefused(() => rpc({}, () => 1), /needs a name/);
+    isRefused(() => rpc(function f() {}.bind(undefined)), /the name "bound f" holds " "/);
   });
 
   test('refuses a name that is taken', () => {
@@ -79,14 +71,17 @@ describe('rpc of a function', () => {
 
   test('refuses arguments in the wrong order, and none', () => {
     const rpc = new Router().rpc as (...args: unknown[]) => unknown;
-    refuses(() => rpc(function f() {}, { params: pair }), /the options come first/);
-    refuses(() => rpc(), /the options must be an object/);
-    refuses(() => rpc('name', () => 1), /the options must be an object .* got "name"/);
-    refuses(() => rpc({}, 'x'), /the handler must be a function/);
+    isRefused(() => rpc(function f() {}, { params: pair }), /the options come first/);
+    isRefused(() => rpc(), /the options must be an object/);
+    isRefused(() => rpc('name', () => 1), /the options must be an object .* got "name"/);
+    isRefused(() => rpc({}, 'x'), /the handler must be a function/);
     // As an import in a circle is.
     for (const missing of [undefined, null]) {
-      refuses(() => rpc({ name: 'a' }, missing), /^procedure "a": the handler must be a function/);
-      refuses(() => rpc({}, missing), /the handler must be a function/);
+      isRefused(
+        () => rpc({ name: 'a' }, missing),
+        /^procedure "a": the handler must be a function/,
+      );
+      isRefused(() => rpc({}, missing), /the handler must be a function/);
     }
     assert.deepEqual(new Router().list(), []);
   });
@@ -196,7 +191,7 @@ describe('rpc as a decorator', () => {
 
   test('finds a mistake when the class is defined', () => {
     const { rpc } = new Router();
-    refuses(() => {
+    isRefused(() => {
       class Late {
         @rpc({ params: Type.Object({ d: Type.Date() }) })
         never(params: { d: Date }): Date {
@@ -205,14 +200,14 @@ describe('rpc as a decorator', () => {
       }
       return Late;
     }, /JSON has no Date/);
-    refuses(() => {
+    isRefused(() => {
       class Named {
         @rpc
         'not a name'(): void {}
       }
       return Named;
     }, /decorator of not a name: /);
-    refuses(() => {
+    isRefused(() => {
       const key = Symbol('secret');
       class Symbolic {
         @rpc
@@ -236,10 +231,10 @@ describe('rpc as a decorator', () => {
 
   test('refuses legacy decorators, and what is no method', () => {
     const rpc = new Router().rpc as unknown as (...args: unknown[]) => unknown;
-    refuses(() => rpc(function f() {}, 'method', {}), /remove experimentalDecorators/);
+    isRefused(() => rpc(function f() {}, 'method', {}), /remove experimentalDecorators/);
     const decorate = rpc({}) as (...args: unknown[]) => unknown;
-    refuses(() => decorate({}, 'method', {}), /remove experimentalDecorators/);
-    refuses(
+    isRefused(() => decorate({}, 'method', {}), /remove experimentalDecorators/);
+    isRefused(
       () => rpc(class {}, { kind: 'class', name: 'X' }),
       /decorates methods, this is a class/,
     );

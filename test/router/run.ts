@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Client, Contract } from '../../src/client/index.ts';
 import { type AnyRouter, type CallerOptions, createCaller, Router } from '../../src/index.ts';
 
@@ -43,4 +44,9 @@ export function runHandler(handler: unknown, options: object = {}, params?: unkn
   const router = new Router();
   router.rpc({ name: 'p', ...options }, handler as () => never);
   return run(router, 'p', params);
+}
+
+/** Registration refuses what `act` does. */
+export function isRefused(act: () => unknown, message: RegExp | string): void {
+  assert.throws(act, { name: 'RegistrationError', message });
 }

@@ -48,6 +48,7 @@ describe('the fingerprint', () => {
       ['p', { group: 'h' }],
       ['p', { timeoutMs: 1 }],
       ['p', { maxConcurrency: 1 }],
+      ['p', { affinity: 'caller' }],
       ['p', { returns: Type.Number() }],
       ['p', { params: Type.Object({}) }],
       ['p', { params: Type.Object({}, { additionalProperties: true }) }],
@@ -57,6 +58,7 @@ describe('the fingerprint', () => {
       ['p', params(Type.Number({ minimum: 1 }))],
       ['p', { params: Type.Object({ a: Type.Null(), b: Type.Null() }) }],
       ['p', { params: Type.Object({ b: Type.Null(), a: Type.Null() }) }],
+      ['p', { ...params(Type.Number()), affinity: 'x' }],
     ];
     assertDifferent(variants.map((variant) => of(variant)));
   });

@@ -42,10 +42,7 @@ const groups: Readonly<Record<string, readonly Refusal[]>> = {
   'keywords with a value of their own that is none': checked.flatMap(({ name, type, takes }) => {
     if (takes === undefined || type === undefined) return [];
     const [values, words] = ownValues[takes];
-    const schemas = values.flatMap((value) =>
-      Object.values(makers).map((make) => make({ [name]: value })),
-    );
-    return [[schemas, `${name} ${words}`]];
+    return [[values.map((value) => makers[type]({ [name]: value })), `${name} ${words}`]];
   }),
   'keywords beside values of several types': checked.flatMap(({ name, type, describes }) => {
     if (type === undefined || describes === true) return [];

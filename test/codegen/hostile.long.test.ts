@@ -230,6 +230,35 @@ describe('a document without an end', () => {
   });
 });
 
+/** With a fault in these, nothing ends, or a gigabyte is written. */
+describe('a document that would double at each level does not, and compiles', () => {
+  runsCommands();
+  const nest = (wrap: (inner: object) => object): object =>
+    Array.from({ length: 60 }).reduce<object>(wrap, { type: 'string' });
+  const documents = {
+    'by named members beside others': nest((a) => ({
+      properties: { a, b: { const: 1 } },
+      required: ['a', 'b'],
+      additionalProperties: { type: 'number' },
+    })),
+    'by patterns beside named members': nest((a) => ({
+      properties: { a },
+      patternProperties: { '^x': { type: 'number' }, '^y': { type: 'null' } },
+    })),
+    'by a type that is named twice': nest((items) => ({
+      type: ['array', 'object', 'array', 'object'],
+      items,
+    })),
+  };
+  for (const [how, schema] of Object.entries(documents)) {
+    test(how, async (t) => {
+      const text = await generate(documentOf(schema));
+      assert.ok(text.length < 100_000, `${text.length} characters`);
+      assert.equal(compiled(t, text).errors, '');
+    });
+  }
+});
+
 describe('an introspection document', () => {
   runsCommands();
   const registryOf = (schema: unknown, name = 'm'): RegistrySchema =>
@@ -282,6 +311,15 @@ describe('an introspection document', () => {
     const items = (next: object): object => ({ type: 'array', items: next });
     assert.match(await generate(registryOf(chain(200, items))), /type A0 = A1\[\];/);
     assert.match(await refusal(registryOf(chain(100_000, items))), /at most 300 are read/);
+  });
+
+  test('whose types all lead to each other gives a type for each', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `A${index}`);
+    const refs = names.map((name) => [`to${name}`, { $ref: name }]);
+    const schema = { type: 'object', properties: Object.fromEntries(refs) };
+    const $defs = Object.fromEntries(names.map((name) => [name, schema]));
+    const text = await generate(registryOf({ $ref: 'A0', $defs }));
+    assert.equal(text.match(/^export interface A\d+ \{$/gm)?.length, 200);
   });
 });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Dispatcher, Router } from '../../src/index.ts';
@@ -200,11 +199,6 @@ describe('docs/reference', () => {
       encoding: 'utf8',
     });
     assert.equal(run.status, 0, run.stdout + run.stderr);
-  });
-
-  it('has a row for every option', () => {
-    const page = readFileSync(join(root, 'docs/reference/options.md'), 'utf8');
-    for (const name of Object.keys(configOf())) assert.ok(page.includes(`| \`${name}\` |`), name);
   });
 });
 

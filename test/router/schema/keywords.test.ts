@@ -48,8 +48,8 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
   minLength: [
     {
       schema: Type.String({ minLength: 2 }),
-      right: ['ab'],
-      wrong: ['a', 1],
+      right: ['ab', '👍a', '\ud83d\ud83d'],
+      wrong: ['a', 1, '👍'],
       message: 'must be a string of at least 2 characters',
       type: 'string',
       comes: ['! minLength: was 0, is 2'],
@@ -58,8 +58,8 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
   maxLength: [
     {
       schema: Type.String({ maxLength: 1 }),
-      right: ['a', ''],
-      wrong: ['ab'],
+      right: ['a', '', '👍', '\ud83d'],
+      wrong: ['ab', '\ud83d\ud83d', '\udc4d\ud83d'],
       message: 'must be a string of at most 1 character',
       type: 'string',
       comes: ['! maxLength: was not limited, is 1'],
@@ -212,6 +212,25 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       message: 'must be number[]',
       type: 'number[]',
       comes: ['? minContains: was not limited, is 2'],
+    },
+    {
+      schema: Type.Array(Type.Number(), {
+        contains: Type.Literal(1),
+        minContains: 0,
+        maxContains: 1,
+      }),
+      right: [[], [2], [2, 1]],
+      wrong: [[1, 1]],
+      message: 'must be number[]',
+      type: 'number[]',
+      comes: ['? minContains: was not limited, is 0'],
+    },
+    {
+      schema: Type.Array(Type.Number(), { minContains: 1 }),
+      right: [[], [2]],
+      wrong: [['x']],
+      message: 'must be number',
+      type: 'number[]',
     },
   ],
   maxContains: [

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { threadId } from 'node:worker_threads';
 import type { Dispatcher } from '../../src/index.ts';
 import { Journal } from '../service/journal.ts';
 import { error, invalid, result } from './case.ts';
-import { startDispatcher, workers } from './subjects.ts';
+import { startDispatcher } from './subjects.ts';
 
 const places = ['in', 'out'];
 const ways = ['mark', 'markLater', 'markAndFail'];
@@ -45,7 +44,7 @@ describe('a batch across both places', () => {
     const { requests, names, replies } = mixedBatch(journal.file);
     // Beside other work, so that the workers are not idle and frames are shared.
     const others = Array.from({ length: 20 }, (_, i) =>
-      dispatcher.dispatchText(`{"method":"out.threadLater","id":${i}}`),
+      dispatcher.dispatchText(`{"method":"out.bigLater","params":[1],"id":${i}}`),
     );
     const reply = await dispatcher.dispatchText(JSON.stringify(requests));
     await Promise.all(others);
@@ -86,50 +85,6 @@ describe('a batch across both places', () => {
       assert.equal(await dispatcher.dispatchText(refused), invalid());
     }
     assert.deepEqual(journal.lines(), []);
-  });
-
-  test('a notification runs, in either place and in a batch', async () => {
-    journal.clear();
-    const call = (method: string, text: string) =>
-      `{"method":"${method}","params":["${journal.file}","${text}"]}`;
-    assert.equal(await dispatcher.dispatchText(call('in.mark', 'a')), undefined);
-    assert.equal(await dispatcher.dispatchText(call('out.mark', 'b')), undefined);
-    assert.equal(await dispatcher.dispatchText(call('out.markAndFail', 'c')), undefined);
-    assert.equal(
-      await dispatcher.dispatchText(`[${call('out.mark', 'd')},${call('in.markAndFail', 'e')}]`),
-      undefined,
-    );
-    assert.equal(await dispatcher.dispatch(JSON.parse(call('out.mark', 'f'))), undefined);
-    const begun = journal.lines().filter((line) => line.endsWith('begins'));
-    assert.deepEqual(
-      begun,
-      ['a', 'b', 'c', 'd', 'e', 'f'].map((text) => `${text} begins`),
-    );
-  });
-
-  test('placement decides the thread', async () => {
-    const threads = dispatcher.stats().pool?.workers.map((worker) => worker.threadId) ?? [];
-    assert.equal(new Set(threads).size, workers);
-    assert.ok(!threads.includes(threadId));
-    for (const name of ['thread', 'threadLater']) {
-      const calls = Array.from({ length: 20 }, () =>
-        dispatcher.dispatch({ method: `out.${name}`, id: 1 }),
-      );
-      for (const reply of await Promise.all(calls)) {
-        assert.ok(threads.includes((reply as { result: number }).result));
-      }
-      const inline = await dispatcher.dispatch({ method: `in.${name}`, id: 1 });
-      assert.deepEqual(inline, { jsonrpc: '2.0', id: 1, result: threadId });
-    }
-    const batch = ['out', 'in', 'out', 'out', 'in'].map((place, id) => ({
-      method: `${place}.thread`,
-      id,
-    }));
-    const replies = (await dispatcher.dispatch(batch)) as { result: number }[];
-    assert.deepEqual(
-      replies.map(({ result: thread }) => (threads.includes(thread) ? 'out' : 'in')),
-      ['out', 'in', 'out', 'out', 'in'],
-    );
   });
 });
 

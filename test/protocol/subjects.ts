@@ -39,8 +39,6 @@ function parsed(name: string, handle: (payload: unknown) => Promise<unknown>): W
   };
 }
 
-export const workers = 2;
-
 export async function startDispatcher(
   name: string,
   options: ConfigOptions = {},
@@ -48,7 +46,7 @@ export async function startDispatcher(
   const dispatcher = new Dispatcher({
     // A router starts no workers.
     ...(name === 'inline' ? { router: inlineRouter } : { modules: [moduleOf(name)] }),
-    workers,
+    workers: 2,
     spareWorkers: 0,
     ...patience,
     logLevel: 'silent',

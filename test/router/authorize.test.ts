@@ -120,12 +120,6 @@ describe('authorize', () => {
     }
   });
 
-  test('leaves the placement to the handler', () => {
-    const later = async () => {};
-    assert.equal(procedure({ name: 'p', authorize: later }, () => 1).isAsync, false);
-    assert.equal(procedure({ name: 'p', authorize: () => {} }, async () => 1).isAsync, true);
-  });
-
   test('goes with its procedure: merged, registered anew, decorated', async () => {
     const refuse = () => {
       throw new RpcError(4030, 'Not yours');

@@ -475,8 +475,8 @@ describe('a wait in a chain', () => {
 
   test('leaves placement and isAsync to the handler', () => {
     const router = new Router().use(async (_context, next) => next());
-    router.rpc({ name: 'p' }, () => 1);
-    router.rpc({ name: 'q' }, async () => 1);
+    router.rpc({ name: 'p', authorize: async () => {} }, () => 1);
+    router.rpc({ name: 'q', authorize: () => {} }, async () => 1);
     assert.equal(router.get('p')?.isAsync, false);
     assert.equal(router.get('q')?.isAsync, true);
   });

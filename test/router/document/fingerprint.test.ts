@@ -3,13 +3,7 @@ import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { z } from 'zod';
 import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
-import {
-  type ErrorDeclaration,
-  type Middleware,
-  procedure,
-  Router,
-  type StreamOptions,
-} from '../../../src/index.ts';
+import { type Middleware, procedure, Router, type StreamOptions } from '../../../src/index.ts';
 
 type Options = Parameters<typeof procedure>[0];
 
@@ -71,45 +65,36 @@ describe('the fingerprint', () => {
     assert.equal(make(), make());
   });
 
-  test('differs with the effects, in any order', () => {
-    const effects = { idempotent: true, readOnly: false };
-    assert.notEqual(of(['p', { effects }]), of(['p', {}]));
-    const other = { readOnly: false, idempotent: true };
-    assert.equal(of(['p', { effects }]), of(['p', { effects: other }]));
-    assert.equal(of(['p', { effects: {} }]), of(['p', {}]));
-  });
-
-  test('differs with the declared errors', () => {
-    const print = (errors: Record<string, ErrorDeclaration> | undefined): string =>
-      of(['p', { errors }]);
-    assertDifferent([
-      print(undefined),
-      print({ A: { code: 1, message: 'x' } }),
-      print({ B: { code: 1, message: 'x' } }),
-      print({ A: { code: 2, message: 'x' } }),
-      print({ A: { code: 1, message: 'y' } }),
-      print({ A: { code: 1, message: 'x', data: Type.Number() } }),
-      print({ A: { code: 1, message: 'x', data: Type.String() } }),
-    ]);
-    assert.equal(print({}), print(undefined));
-  });
-
-  test('differs with what a stream yields and with its options', () => {
-    const print = (yields?: TSchema, stream?: StreamOptions): string => {
-      const router = new Router();
-      router.rpc({ name: 'x', yields, stream } as object, function* () {});
-      return fingerprint(router);
-    };
-    assertDifferent([
-      print(),
-      print(Type.Number()),
-      print(Type.String()),
-      print(undefined, { notification: 'y' }),
-      print(undefined, { unsubscribe: 'y' }),
-      print(undefined, { collect: true }),
-      print(undefined, { drain: 'finish' }),
-    ]);
-    assert.equal(print(undefined, { drain: 'end' }), print());
+  test('differs with the effects, the declared errors, what a stream yields and its options', () => {
+    const print = (options: Options): string => of(['p', options]);
+    const streaming = (stream: StreamOptions): Options => ({ stream });
+    const error = { code: 1, message: 'x' };
+    assertDifferent(
+      [
+        {},
+        { effects: { idempotent: true } },
+        { effects: { idempotent: true, readOnly: false } },
+        { errors: { A: error } },
+        { errors: { B: error } },
+        { errors: { A: { ...error, code: 2 } } },
+        { errors: { A: { ...error, message: 'y' } } },
+        { errors: { A: { ...error, data: Type.Number() } } },
+        { errors: { A: { ...error, data: Type.String() } } },
+        { stream: true as const },
+        { yields: Type.Number() },
+        { yields: Type.String() },
+        streaming({ notification: 'y' }),
+        streaming({ unsubscribe: 'y' }),
+        streaming({ collect: true }),
+        streaming({ drain: 'finish' }),
+      ].map(print),
+    );
+    assert.equal(print({ effects: {}, errors: {} }), print({}));
+    assert.equal(print(streaming({ drain: 'end' })), print({ stream: true }));
+    assert.equal(
+      print({ effects: { idempotent: true, readOnly: false } }),
+      print({ effects: { readOnly: false, idempotent: true } }),
+    );
   });
 });
 

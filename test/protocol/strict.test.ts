@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
 import { type Case, invalid, result } from './case.ts';
-import { appSubjects, dispatcherSubjects, type Subject } from './subjects.ts';
+import { appSubjects, dispatcherSubjects } from './subjects.ts';
+import { answersBodies } from './suite.ts';
 
 const sum = '"method":"sum","params":[1,2,4]';
 
@@ -31,18 +30,5 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const [name, { start }] of [...dispatcherSubjects, ...appSubjects]) {
-  describe(`strict: ${name}`, () => {
-    let subject: Subject;
-    before(async () => {
-      subject = await start({ strict: true });
-    });
-    after(() => subject.close());
-
-    for (const { name: title, body, reply } of cases) {
-      test(title, async () => {
-        for (const way of subject.ways) assert.equal(await way.send(body), reply, way.name);
-      });
-    }
-  });
-}
+for (const [name, subject] of [...dispatcherSubjects, ...appSubjects])
+  answersBodies(`strict: ${name}`, subject, { strict: true }, { 'the jsonrpc member': cases });

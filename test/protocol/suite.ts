@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { ConfigOptions } from '../../src/index.ts';
 import { checkEach } from '../each-case.ts';
 import { type Case, settled } from './case.ts';
 import { batch } from './cases/batch.ts';
@@ -11,7 +12,9 @@ import { specification } from './cases/specification.ts';
 import { characters, depth, encoding, syntax, values } from './cases/text.ts';
 import type { Started, Subject, Way } from './subjects.ts';
 
-const tableAt = (maxReplyBytes: number): Readonly<Record<string, readonly Case[]>> => ({
+type Table = Readonly<Record<string, readonly Case[]>>;
+
+const tableAt = (maxReplyBytes: number): Table => ({
   'the examples of the specification': specification,
   ids,
   'members of a request': members,
@@ -56,15 +59,20 @@ async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise
 }
 
 /** The cases of the table over something that answers bodies. */
-export function answersBodies(name: string, { start, maxReplyBytes }: Started): void {
+export function answersBodies(
+  name: string,
+  { start, maxReplyBytes }: Started,
+  options: ConfigOptions = {},
+  table = tableAt(maxReplyBytes),
+): void {
   describe(name, () => {
     let subject: Subject;
     before(async () => {
-      subject = await start();
+      subject = await start(options);
     });
     after(() => subject.close());
 
-    for (const [group, cases] of Object.entries(tableAt(maxReplyBytes))) {
+    for (const [group, cases] of Object.entries(table)) {
       test(group, async () => {
         const names = cases.map((one) => one.name);
         assert.deepEqual(names, [...new Set(names)], 'names');

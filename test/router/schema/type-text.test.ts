@@ -21,7 +21,8 @@ const Level = { Low: 1, High: 'high' } as const;
 
 const id = Type.Object({ id: Type.String() });
 
-const table: [string, TSchema | JsonSchema, string][] = [
+/** What TypeBox alone writes, and what is written inline. test/codegen/types.test.ts has the types of all schemas. */
+const table: [string, TSchema, string][] = [
   ['string', Type.String({ format: 'uuid', minLength: 1 }), 'string'],
   ['number', Type.Number(), 'number'],
   ['integer', Type.Integer(), 'number'],
@@ -36,23 +37,12 @@ const table: [string, TSchema | JsonSchema, string][] = [
   ['number literal', Type.Literal(-1.5), '-1.5'],
   ['boolean literal', Type.Literal(true), 'true'],
   ['enum', Type.Enum(Level), '1 | "high"'],
-  ['enum of JSON Schema', { enum: ['a', 1, null, 'a'] }, '"a" | 1 | null'],
-  ['list of types', { type: ['string', 'null'] }, 'string | null'],
   ['template literal', Type.TemplateLiteral([Type.Literal('id-'), Type.Number()]), 'string'],
   ['array', Type.Array(Type.String()), 'string[]'],
-  ['array of arrays', Type.Array(Type.Array(Type.Number())), 'number[][]'],
-  ['array of a union', Type.Array(Type.Union([Type.String(), Type.Null()])), '(string | null)[]'],
   [
     'array of an intersection',
     Type.Array(Type.Intersect([id, Type.Object({ n: Type.Number() })])),
     '({ id: string } & { n: number })[]',
-  ],
-  ['array of objects', Type.Array(id), '{ id: string }[]'],
-  ['array without items', { type: 'array' }, 'unknown[]'],
-  [
-    'tuple',
-    Type.Tuple([Type.String(), Type.Union([Type.Number(), Type.Null()])]),
-    '[string, number | null]',
   ],
   ['empty tuple', Type.Tuple([]), '[]'],
   [
@@ -60,21 +50,11 @@ const table: [string, TSchema | JsonSchema, string][] = [
     Type.Object({ id: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }),
     '{ id: string; tags?: string[] }',
   ],
-  [
-    'empty strict object',
-    Type.Object({}, { additionalProperties: false }),
-    'Record<string, never>',
-  ],
   ['empty open object', Type.Object({}), 'Record<string, unknown>'],
   [
     'open object',
     Type.Object({ a: Type.String() }, { additionalProperties: true }),
     '{ a: string; [name: string]: unknown }',
-  ],
-  [
-    'object with other members',
-    Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: Type.Number() }),
-    '{ a?: string; [name: string]: number | string | undefined }',
   ],
   [
     'record',
@@ -86,20 +66,7 @@ const table: [string, TSchema | JsonSchema, string][] = [
     Type.Record(Type.Union([Type.Literal('a'), Type.Literal('b')]), Type.Number()),
     '{ a: number; b: number }',
   ],
-  [
-    'names that are no identifiers',
-    Type.Object({
-      'a-b': Type.Number(),
-      '1': Type.Number(),
-      $ok: Type.Number(),
-      class: Type.Number(),
-      'x"y': Type.Number(),
-    }),
-    '{ "1": number; "a-b": number; $ok: number; class: number; "x\\"y": number }',
-  ],
-  ['nullable', Type.Union([id, Type.Null()]), '{ id: string } | null'],
   ['union without repeats', Type.Union([Type.Number(), Type.Integer()]), 'number'],
-  ['union with unknown', Type.Union([Type.String(), Type.Unknown()]), 'unknown'],
   [
     'union in an intersection',
     Type.Intersect([
@@ -108,16 +75,13 @@ const table: [string, TSchema | JsonSchema, string][] = [
     ]),
     '({ id: string } | { n: number }) & { z: null }',
   ],
-  ['unknown keyword', { type: 'weird' }, 'unknown'],
-  ['nothing at all', {}, 'unknown'],
 ];
 
 describe('typeText', () => {
   for (const [name, schema, expected] of table) {
     test(name, () => {
       assert.equal(typeText(schema), expected);
-      if (kindOf(schema) === undefined) return;
-      const document = writeJson(readTypeBox(schema as TSchema, 'a schema', false));
+      const document = writeJson(readTypeBox(schema, 'a schema', false));
       assert.equal(typeText(document), expected, 'the same for its document');
     });
   }

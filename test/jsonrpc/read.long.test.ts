@@ -121,7 +121,7 @@ function assertReading(text: string, entry: Envelope | InvalidEnvelope, expected
   assert.deepStrictEqual(entry.params, value);
 }
 
-test('each text of up to three characters of the grammar is JSON or refused', () => {
+test('each text of up to three characters of the grammar, and each escape, is JSON or refused', () => {
   const characters = '{}[]:,"\\ueE+-.019tnfa \n\u0000\u001f\u007fé\uffff';
   const check = (text: string): void => {
     const whole = `{"method":"m","params":[${text}]}`;
@@ -129,6 +129,7 @@ test('each text of up to three characters of the grammar is JSON or refused', ()
     if (text.length < 3) for (const character of characters) check(text + character);
   };
   check('');
+  for (let code = 0; code < 0x80; code++) check(`"\\${String.fromCharCode(code)}"`);
 });
 
 test('a batch of params that are JSON only together is refused', () => {

@@ -214,6 +214,7 @@ const checked: Readonly<Record<string, readonly Checked[]>> = {
       right: [[], [2]],
       wrong: [['x']],
       message: 'must be number',
+      comes: ['? minContains: was not limited, is 1'],
     },
   ],
   maxContains: [

@@ -76,6 +76,8 @@ describe('procedure', () => {
       /^procedure "p": the handler must be a function, got undefined/,
     );
     refuses({}, 'x', /the handler must be a function, got "x"/);
+    refuses(null, noop, /the options must be an object .* got null/);
+    refuses([], noop, /got an array/);
     refuses({}, class Thing {}, /a class can't be called/);
   });
 
@@ -111,16 +113,6 @@ describe('procedure', () => {
     refuses(wrong({ drain: 'now' }), handler, /option stream\.drain must be 'end' or 'finish'/);
     refuses(wrong({ notification: 'rpc.x' }), handler, /stream\.notification: .* reserved/);
     refuses({ ...given, yields: 1 }, handler, /option yields must be/);
-  });
-
-  test('refuses options in the wrong place or of no object', () => {
-    refuses(
-      noop,
-      { params: undefined },
-      /the options must be an object and come before the handler/,
-    );
-    refuses(null, noop, /the options must be an object .* got null/);
-    refuses([], noop, /got an array/);
   });
 
   test('names an unknown option, and the one that was meant', () => {
@@ -173,6 +165,32 @@ describe('procedure', () => {
     refuses({ params: 'x' }, noop, /option params must be a TypeBox object/);
     refuses({ params: Type.String() }, noop, /params must be a TypeBox object/);
     refuses({ returns: {} }, noop, /returns: not a TypeBox schema/);
+  });
+
+  test('refuses an affinity that can not work', () => {
+    const params = Type.Object({ docId: Type.String(), page: Type.Integer() });
+    refuses({ affinity: 1 }, noop, /affinity must be the name of a param, or 'caller', got 1$/);
+    refuses({ affinity: '' }, noop, /affinity must be the name of a param, or 'caller', got ""$/);
+    refuses(
+      { affinity: 'docid', params },
+      noop,
+      /affinity must be 'caller' or a param \(docId, page\), got "docid"; did you mean docId\?$/,
+    );
+    refuses(
+      { affinity: 'docId', params, batch: { max: 8 } },
+      noop,
+      /affinity can't stand beside batch, .*: leave one of the two out$/,
+    );
+    refuses(
+      { affinity: 'caller', placement: 'inline' },
+      noop,
+      /affinity \(caller\) chooses among workers, and placement is 'inline': leave one of the two out$/,
+    );
+    refuses(
+      { affinity: 'docId', params },
+      function* stream() {},
+      /affinity is not for a stream, which would hold the worker .*: leave affinity out$/,
+    );
   });
 
   test('an option that is undefined is absent', () => {

@@ -67,15 +67,6 @@ export async function refusal(document: unknown): Promise<string> {
   return line;
 }
 
-/** What the second document breaks of the first one. */
-export async function compare(before: unknown, after: unknown): Promise<Compared> {
-  const { code, stdout, stderr } = await run('diff', [before, after], ['--json']);
-  assert.equal(stderr, '');
-  const { findings, added, compatible } = JSON.parse(stdout) as Compared & { compatible: boolean };
-  assert.deepEqual([code, compatible], findings.length === 0 ? [0, true] : [1, false]);
-  return { findings, added };
-}
-
 /** One line for each finding. */
 export function told({ findings }: Compared): string[] {
   return findings.map(({ kind, method, path, reason }) =>
@@ -83,18 +74,21 @@ export function told({ findings }: Compared): string[] {
   );
 }
 
-/** What methods keep, each side with its components. */
-export function compareMethods(
+/** What the new methods break of the old ones, each side with its components. */
+export async function compareMethods(
   before: readonly object[],
   after: readonly object[],
   components: { readonly old?: object; readonly new?: object } = {},
 ): Promise<Compared> {
-  const documentOf = (methods: readonly object[], schemas: object = {}) => ({
-    openrpc: '1.4.1',
-    methods,
-    components: { schemas },
-  });
-  return compare(documentOf(before, components.old), documentOf(after, components.new));
+  const documents = [
+    { openrpc: '1.4.1', methods: before, components: { schemas: components.old } },
+    { openrpc: '1.4.1', methods: after, components: { schemas: components.new } },
+  ];
+  const { code, stdout, stderr } = await run('diff', documents, ['--json']);
+  assert.equal(stderr, '');
+  const { findings, added, compatible } = JSON.parse(stdout) as Compared & { compatible: boolean };
+  assert.deepEqual([code, compatible], findings.length === 0 ? [0, true] : [1, false]);
+  return { findings, added };
 }
 
 /** Compares two schemas of one required param `p`. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { getRegistrySchema, Router, Type } from '../../src/index.ts';
-import { compare, compareMethods, runsCommands, told } from './command.ts';
+import { compareMethods, runsCommands, told } from './command.ts';
 
 const text = { type: 'string' };
 const number = { type: 'number' };
@@ -153,46 +152,5 @@ describe('streams', () => {
       '! m it no longer answers with all values where it is not read as a stream',
     ]);
     assert.deepEqual(await compared([watching({ notification: 'a' })], [watching(names)]), []);
-  });
-});
-
-describe('routers', () => {
-  runsCommands();
-  const documentOf = (build: (router: Router) => void) => {
-    const router = new Router();
-    build(router);
-    return getRegistrySchema(router);
-  };
-
-  it('with schemas of TypeBox are compared by what they say', async () => {
-    const Item = (quantity: number) =>
-      Type.Object({
-        sku: Type.String(),
-        quantity: Type.Integer({ minimum: 1, maximum: quantity }),
-      });
-    const order = (quantity: number, more: object) => (router: Router) =>
-      router.rpc(
-        {
-          name: 'orders.price',
-          params: Type.Object({
-            order: Type.Object({ items: Type.Array(Item(quantity)), ...more }),
-            labels: Type.Optional(
-              Type.Record(Type.String(), Type.Union([Type.Literal('a'), Type.Literal('b')])),
-            ),
-          }),
-          returns: Type.Object({ cents: Type.Integer() }),
-        },
-        () => ({ cents: 1 }),
-      );
-    const before = documentOf(order(20, {}));
-    assert.deepEqual(told(await compare(before, documentOf(order(20, {})))), []);
-    assert.deepEqual(
-      told(await compare(before, documentOf(order(30, { note: Type.Optional(Type.String()) })))),
-      [],
-    );
-    assert.deepEqual(told(await compare(before, documentOf(order(10, { note: Type.String() })))), [
-      '! orders.price params.order.note it is required now',
-      '! orders.price params.order.items[].quantity maximum: was 20, is 10',
-    ]);
   });
 });

@@ -282,28 +282,6 @@ test('exceedsDepth counts as the model does', () => {
   assert.ok(deep > 500, String(deep));
 });
 
-test('exceedsDepth at its bound, and with brackets in strings', () => {
-  const nested = (n: number) => '['.repeat(n) + ']'.repeat(n);
-  assert.equal(exceedsDepth(nested(64), 64), false);
-  assert.equal(exceedsDepth(nested(65), 64), true);
-  const objects = (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`;
-  assert.equal(exceedsDepth(objects(64), 64), false);
-  assert.equal(exceedsDepth(objects(65), 64), true);
-  const brackets = '[{'.repeat(100);
-  for (const text of [
-    `["${brackets}"]`,
-    `["\\"${brackets}"]`,
-    `["\\\\","${brackets}","\\\\\\""]`,
-  ]) {
-    assert.equal(exceedsDepth(text, 64), false, text);
-  }
-  assert.equal(exceedsDepth(`["\\\\",${nested(64)}]`, 64), true);
-  assert.equal(exceedsDepth(Array(1000).fill('[]').join(','), 64), false);
-  // No JSON, and a million of them: an answer all the same.
-  assert.equal(exceedsDepth('['.repeat(1_000_000), 64), true);
-  assert.equal(exceedsDepth('"'.repeat(1001), 64), false);
-});
-
 test('an id comes back to the letter', () => {
   const digits = fc.stringMatching(
     /^-?(?:0|[1-9][0-9]{0,254})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,40})?$/,

@@ -1,11 +1,24 @@
+/** A text about a caught value. It may be of somebody else, so reading it may throw. */
+export function textAbout(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return 'thrown, and it cannot be described: reading it throws';
+  }
+}
+
 /** Most causes and errors within an error that are described. Two errors can be each other's cause. */
 const maxCauses = 5;
 
 /**
  * The stack of a caught value, for the log: it begins with the message. Those of its causes follow, and of the errors that an
- * AggregateError holds. A value without a stack gives its text.
+ * AggregateError holds. A value without a stack gives its text. Never throws.
  */
 export function stackOf(error: unknown): string {
+  return textAbout(() => stacksOf(error));
+}
+
+function stacksOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const texts: string[] = [];
   const left: unknown[] = [error];
@@ -30,7 +43,7 @@ function withCode(error: Error): string {
   return `${head} [${code}]${stack.slice(head.length)}`;
 }
 
-/** The message of a caught value: what was thrown need not be an Error. Never a stack. */
+/** The message of a caught value: what was thrown need not be an Error. Never a stack. Never throws. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return textAbout(() => String(error instanceof Error ? error.message : error));
 }

@@ -267,11 +267,20 @@ function limitLog(put: PutLine, maxBytesPerSecond: number): Log {
   return Object.assign(logOf(at), { [isLimited]: true });
 }
 
-/** A logger that the caller has given, limited by lines: how many bytes it makes of them is not known. */
+/**
+ * A logger that the caller has given, limited by lines: how many bytes it makes of them is not known. A line at which it throws
+ * or rejects is lost and counted: lines are written in timers and listeners too, where an error would end the process.
+ */
 export function limitGivenLog(log: Log): Log {
   if (isLimited in log) return log;
   return limitLog((level, fields, message) => {
-    log[level](fields, message);
+    try {
+      // A logger may be asynchronous all the same.
+      const written: unknown = log[level](fields, message);
+      if (written instanceof Promise) written.catch(noteLostOutput);
+    } catch {
+      noteLostOutput();
+    }
     return 0;
   }, Number.POSITIVE_INFINITY);
 }
@@ -465,12 +474,12 @@ class LineSink {
 
 let lost = 0;
 
-/** Counts a write to stdout or stderr that was lost. */
+/** Counts a write to stdout or stderr, or a line of the log, that was lost. */
 export function noteLostOutput(): void {
   lost++;
 }
 
-/** How many writes were lost since this process started. */
+/** How many were lost since this process started. */
 export function lostOutput(): number {
   return lost;
 }

@@ -143,7 +143,7 @@ export const counterTable = {
   },
   lostOutput: {
     name: 'tandem_output_lost_total',
-    help: 'Writes to stdout and stderr that were lost: nobody reads them, or the disk is full.',
+    help: 'Writes to stdout and stderr, and lines of the log, that were lost: nobody reads them, the disk is full, or a given logger throws.',
   },
   refusedBodies: {
     name: 'tandem_bodies_refused_total',

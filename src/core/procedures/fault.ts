@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { stackOf } from '../base/message-of.ts';
+import { stackOf, textAbout } from '../base/message-of.ts';
 import { shortened } from '../base/text.ts';
 import { ProcessExit } from '../base/thread-role.ts';
 import { isObject } from '../base/value-kinds.ts';
@@ -171,12 +171,10 @@ const maxDetail = 10_000;
 
 /** Describes anything that can be thrown, for the log. Never throws, even if a getter of the object does. */
 export function describe(error: unknown): string {
-  try {
+  return textAbout(() => {
     if (error instanceof Error) return shortened(stackOf(error), maxDetail);
     const text =
       typeof error === 'object' ? JSON.stringify(error) : String(error as string | symbol);
     return shortened(`thrown, and no Error: ${text}`, maxDetail);
-  } catch {
-    return 'thrown, and it cannot be described: reading it throws';
-  }
+  });
 }

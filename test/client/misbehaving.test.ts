@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { createClient, hasCode, RpcError, RpcTransportError } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { Router } from '../../src/index.ts';
+import { freePort } from '../free-port.ts';
 import { startApp } from '../harness.ts';
 import {
   answering,
@@ -185,12 +184,7 @@ describe('a call names what answered in place of the server', () => {
   });
 
   it('no server at all', async () => {
-    const gone = createServer().listen(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const { port } = gone.address() as AddressInfo;
-    gone.close();
-    await once(gone, 'close');
-    const url = `http://127.0.0.1:${port}/rpc`;
+    const url = `http://127.0.0.1:${await freePort()}/rpc`;
     const error = await refused(createClient({ url }).call('m'), /ECONNREFUSED/);
     assert.equal(error.url, url);
     assert.equal(error.status, undefined);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describe, type TestContext, test } from 'node:test';
 import { type Address, type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { freePort } from '../free-port.ts';
 import { recorder } from '../harness.ts';
 import { allServers, usualServer } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
@@ -16,15 +15,6 @@ async function listening(
   const app = new RpcApp({ router: new Router(), logLevel: 'silent', port: 0, ...options });
   t.after(() => app.close());
   return { ...(await app.listen()), close: () => app.close() };
-}
-
-async function freeAddress(): Promise<AddressInfo> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return address;
 }
 
 for (const transport of allServers) {
@@ -48,7 +38,7 @@ for (const transport of allServers) {
     test('a port that is taken, by whichever transport, is EADDRINUSE', async (t) => {
       for (const other of allServers) {
         // By its number: a port that the system chose is never shared by uWebSockets.js.
-        const { port } = await freeAddress();
+        const port = await freePort();
         const first = await listening(t, { transport: other, port });
         const error = await listenFailure({ transport, port });
         assert.equal(error.code, 'EADDRINUSE');

@@ -1,13 +1,14 @@
 import { describe, test } from 'node:test';
 import { needs } from '../../servers.ts';
 import { asking } from './cases/asking.ts';
+import { clients } from './cases/clients.ts';
 import { connections } from './cases/connections.ts';
 import { ends } from './cases/ends.ts';
 import { readers } from './cases/readers.ts';
 import { wire } from './cases/wire.ts';
 import { Stage, type ways } from './stage.ts';
 
-const cases = [...wire, ...asking, ...ends, ...connections];
+const cases = [...wire, ...asking, ...ends, ...connections, ...clients];
 /** Whom the cases of readers, which take long, would tell nothing new: they have the handler of node:http. */
 const dressed = /Express|Fastify/;
 

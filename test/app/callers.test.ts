@@ -110,7 +110,7 @@ for (const carrier of alike) {
       const { client } = await serve(t, carrier, options);
       const held = [client(), client()];
       for (const each of held) await each.write(post(rpc('wait'), as('ann')));
-      while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => waiting.length === 2);
       const refused = json(await client().ask(post(rpc('now'), as('ann'))));
       const [reason, limit] = ['in-flight-per-caller', 'maxInFlightPerCaller'];
       const data = { reason, limit, retryAfterMs: 1000, retry: true };
@@ -137,19 +137,13 @@ describe('a header as the key', () => {
     const options = { router: given, maxInFlightPerCaller: 1, fairBy: 'header:X-Tenant' };
     const trusting = await serve(t, usualServer, { ...options, trustedProxies: '127.0.0.1' });
     const other = await serve(t, 'node', { ...options, trustedProxies: '192.0.2.1' });
-    for (const [{ client }, code] of [
+    for (const [{ app, client }, code] of [
       [trusting, undefined],
       [other, -32000],
     ] as const) {
       const before = client();
       await before.write(post(rpc('wait'), { 'x-tenant': 'a' }));
-      while (
-        client === trusting.client
-          ? trusting.app.dispatcher.stats().inFlight < 1
-          : other.app.dispatcher.stats().inFlight < 1
-      ) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      await until(() => app.dispatcher.stats().inFlight > 0);
       const reply = json(await client().ask(post(rpc('now'), { 'x-tenant': 'b' })));
       assert.equal(reply.error?.code, code);
       const same = json(await client().ask(post(rpc('now'), { 'x-tenant': 'a' })));
@@ -178,7 +172,7 @@ describe('a store of one’s own', () => {
     });
     const one = client();
     await one.write(post(`[${rpc('now')},${rpc('now')},${rpc('now')}]`));
-    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => asked.length > 0);
     assert.equal(ran.length, 0);
     answer.resolve(full);
     assert.equal(header(await one.response(), 'ratelimit'), '"default";r=5;t=1');
@@ -260,7 +254,7 @@ describe('dispatch and dispatchText', () => {
     const { app } = await serve(t, usualServer, { router: given, maxInFlightPerCaller: 1 });
     const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method });
     const first = app.dispatcher.dispatch(call('wait'), { auth: 'ann' });
-    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => waiting.length > 0);
     const text = await app.dispatcher.dispatchText(JSON.stringify(call('now')), { auth: 'ann' });
     assert.match(text ?? '', /-32000/);
     const other = await app.dispatcher.dispatch(call('now'), { auth: { sub: 'bob' } });

@@ -12,6 +12,7 @@ import { type AppOptions, Router } from '../../src/index.ts';
 import { startApp } from '../harness.ts';
 import { callAt, postJson } from '../post-json.ts';
 import { Running } from '../service/running.ts';
+import { until } from '../turns.ts';
 import { get } from './get.ts';
 
 const none = { rate: 0, inFlight: 0, queue: 0, full: 0 };
@@ -118,7 +119,7 @@ describe('the figures of a service', () => {
       maxInFlightPerCaller: 1,
     });
     const waits = call('wait', 'bob');
-    while (app.dispatcher.stats().inFlight === 0) await new Promise(setImmediate);
+    await until(() => app.dispatcher.stats().inFlight > 0);
     assert.equal(await call('now', 'bob'), -32000);
     answerAll();
     assert.equal(await waits, undefined);
@@ -140,7 +141,7 @@ describe('the figures of a service', () => {
     const { router, answerAll } = routerOf();
     const { app, call, callers } = await serve(t, { router, console: true, maxInFlight: 1 });
     const waits = call('wait');
-    while (app.dispatcher.stats().inFlight === 0) await new Promise(setImmediate);
+    await until(() => app.dispatcher.stats().inFlight > 0);
     assert.equal(await call('now'), -32000);
     const [only, ...others] = await callers();
     assert.deepEqual(others, []);
@@ -158,7 +159,7 @@ describe('the figures of a service', () => {
     const metrics = running.dispatcher.metrics ?? assert.fail();
     const refused = (): number =>
       metrics.snapshot().callers.reduce((sum, one) => sum + one.refused.queue, 0);
-    while (refused() === 0) await new Promise(setImmediate);
+    await until(() => refused() > 0);
     const [only, ...others] = metrics.snapshot().callers;
     assert.deepEqual(others, []);
     assert.equal(only?.key, 'a');
@@ -171,7 +172,7 @@ describe('the figures of a service', () => {
     const { router, answerAll } = routerOf();
     const { app, call } = await serve(t, { router, console: false, maxInFlight: 1 });
     const waits = call('wait');
-    while (app.dispatcher.stats().inFlight === 0) await new Promise(setImmediate);
+    await until(() => app.dispatcher.stats().inFlight > 0);
     assert.equal(await call('now'), -32000);
     assert.deepEqual(app.dispatcher.metrics?.snapshot().callers, []);
     answerAll();

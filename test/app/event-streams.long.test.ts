@@ -2,15 +2,11 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { inReverse, type Lifetime, startApp } from '../harness.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';
+import { keepSpans } from '../spans.ts';
 import { until } from '../turns.ts';
 
 /** An app whose procedures stream from a worker, until a test or a suite ends. */
@@ -26,7 +22,7 @@ async function start(t: Lifetime, options: AppOptions) {
 }
 
 describe('what a service tells of event streams', () => {
-  const exporter = new InMemorySpanExporter();
+  const exporter = keepSpans();
   const router = new Router();
   let open = 0;
   router.rpc({ name: 'three' }, function* three() {
@@ -50,8 +46,6 @@ describe('what a service tells of event streams', () => {
   });
 
   test('figures, a line each, and spans that end with the stream', async (t) => {
-    const spanProcessors = [new SimpleSpanProcessor(exporter)];
-    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     const { client, app, lines } = await start(t, { router, tracing: true, accessLog: true });
     const [one, waiting] = [client(), client()];

@@ -39,8 +39,7 @@ describe('the live page', { skip: noBrowser }, () => {
   });
 
   test('lists the members of a gateway, and who has left', { skip: noNats }, async (t) => {
-    const server = await NatsServer.start();
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t);
     const old = await member(t, server.url, { name: 'old', version: '1.9.0' });
     await member(t, server.url, { name: 'new', version: '1.10.0', procedures: ['who', 'more'] });
     const shown = await browser.show(t, {

@@ -2,32 +2,24 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
 import { maxCallsPerConnection } from '../../src/core/base/overloads.ts';
 import { Router, RpcApp } from '../../src/index.ts';
 import { servers } from '../servers.ts';
+import { keepSpans } from '../spans.ts';
 import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
-const exporter = new InMemorySpanExporter();
+const exporter = keepSpans();
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
 
-before(() => {
-  const spanProcessors = [new SimpleSpanProcessor(exporter)];
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
-});
 beforeEach(() => exporter.reset());
 after(() => trace.disable());
 

@@ -335,8 +335,7 @@ describeNats('a gateway and its members', () => {
   });
 
   test('NATS goes and comes back: /readyz says so, and calls that waited are answered', async (t) => {
-    const own = await NatsServer.start();
-    t.after(() => own.close());
+    const own = await NatsServer.startFor(t);
     const [, front] = await Promise.all([member(t, own.url), gateway(t, own.url)]);
     await untilReady(front.url);
     await own.kill();

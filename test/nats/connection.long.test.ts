@@ -9,8 +9,7 @@ import { connected, natsOptions, untilState } from './connected.ts';
 import { describeNats, NatsServer, type NatsServerOptions } from './server.ts';
 
 async function serverOf(t: TestContext, options: NatsServerOptions = {}): Promise<NatsServer> {
-  const server = await NatsServer.start(options);
-  t.after(() => server.close());
+  const server = await NatsServer.startFor(t, options);
   return server;
 }
 

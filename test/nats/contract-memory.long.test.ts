@@ -16,8 +16,7 @@ const longest = 256 * 1024 ** 2;
 
 describeNats('contracts of 512 MB together', () => {
   test('leave no room for one more until a member serves something else', async (t) => {
-    const server = await NatsServer.start();
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t);
     const refused: { readonly contract: string; readonly most: number }[] = [];
     const log = createLog({
       level: 'warn',

@@ -40,8 +40,7 @@ class Parted {
   }
 
   static async start(t: TestContext, bytes: number = defaultRetention.bytes): Promise<Parted> {
-    const server = await NatsServer.start();
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t);
     const line = await CutLine.lay(t, server.port);
     const front = await gateway(t, line.url);
     const held: [string, () => void][] = [];

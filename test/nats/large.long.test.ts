@@ -7,8 +7,7 @@ import { describeNats, NatsServer } from './server.ts';
 
 describeNats('a server that takes small messages only', () => {
   test('calls and results of any size cross, one behind the other', async (t) => {
-    const server = await NatsServer.start({ config: 'max_payload: 131072' });
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t, { config: 'max_payload: 131072' });
     const router = new Router();
     const params = Type.Object({ text: Type.String() });
     router.rpc({ name: 'echo', params }, async ({ text }) => text);
@@ -31,8 +30,7 @@ describeNats('a server that takes small messages only', () => {
   });
 
   test('one that takes too little is refused in one line', async (t) => {
-    const server = await NatsServer.start({ config: 'max_payload: 4096' });
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t, { config: 'max_payload: 4096' });
     assert.equal(
       await refusal(server.url),
       'nats: the server takes messages of 4096 bytes at most: set max_payload in its configuration to 8192 or more',
@@ -42,8 +40,7 @@ describeNats('a server that takes small messages only', () => {
 
 describeNats('a stream through a gateway', () => {
   test('ends with -32004 if a value exceeds maxReplyBytes of the gateway, and the others go on', async (t) => {
-    const server = await NatsServer.start();
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t);
     const router = new Router();
     router.rpc({ name: 'grow', params: Type.Object({}) }, async function* () {
       for (let length = 1; ; length *= 100) yield 'x'.repeat(length);
@@ -75,8 +72,7 @@ const count = 10_000;
 
 describeNats('ten thousand procedures', () => {
   test('are served through a gateway: its document comes in parts, and is that of the member', async (t) => {
-    const server = await NatsServer.start();
-    t.after(() => server.close());
+    const server = await NatsServer.startFor(t);
     const { connection } = await connected(t, server.url);
     const parts: number[] = [];
     connection.subscribe('tandem.doc.>', ({ data }) => {

@@ -13,8 +13,7 @@ import { makeNkey, makeOperator } from './credentials.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 async function serverOf(t: TestContext, config = ''): Promise<NatsServer> {
-  const server = await NatsServer.start({ config });
-  t.after(() => server.close());
+  const server = await NatsServer.startFor(t, { config });
   return server;
 }
 

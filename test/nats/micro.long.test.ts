@@ -31,8 +31,7 @@ async function member(
   router: Router | undefined,
   { serverConfig = '', ...options }: MemberOptions = {},
 ): Promise<Member> {
-  const server = await NatsServer.start({ config: serverConfig });
-  t.after(() => server.close());
+  const server = await NatsServer.startFor(t, { config: serverConfig });
   const { app } = await serve(t, {
     ...(router && { router }),
     forwardHeaders: ['x-tenant'],

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Lifetime } from '../files.ts';
 import { findProgram, isProgram } from '../programs.ts';
 
 export const needs = 'needs nats-server: apt-get install nats-server, or set NATS_SERVER';
@@ -84,6 +85,13 @@ export class NatsServer {
     }
     await server.close();
     return assert.fail(`nats-server did not start: ${server.log.join('\n')}`);
+  }
+
+  /** One that is closed with the test. */
+  static async startFor(t: Lifetime, options: NatsServerOptions = {}): Promise<NatsServer> {
+    const server = await NatsServer.start(options);
+    t.after(() => server.close());
+    return server;
   }
 
   get url(): string {

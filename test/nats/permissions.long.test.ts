@@ -23,8 +23,7 @@ interface Sample {
 /** A server with the configuration that examples/cluster ships, to the letter. */
 async function sample(t: TestContext): Promise<Sample> {
   const config = readFileSync(join(root, 'examples/cluster/nats.conf'), 'utf8');
-  const server = await NatsServer.start({ config, env: passwords });
-  t.after(() => server.close());
+  const server = await NatsServer.startFor(t, { config, env: passwords });
   const url = (role: Role): string => server.url.replace('//', `//${role}:secret-of-${role}@`);
   return { server, as: (role) => connected(t, url(role)) };
 }

@@ -37,8 +37,7 @@ describeNats('a process whose subscription the server denies', () => {
     ['both', 'tandem.g.>'],
   ] as const) {
     test(`says so in one line, and ends by itself: ${role}, ${subject}`, async (t) => {
-      const server = await NatsServer.start({ config: denying(subject) });
-      t.after(() => server.close());
+      const server = await NatsServer.startFor(t, { config: denying(subject) });
       const url = server.url.replace('//', '//a:b@');
       const running = startModule('test/fixtures/cluster/denied.ts', [url, role]);
       t.after(() => running.child.kill('SIGKILL'));

@@ -10,8 +10,7 @@ const streams = 3;
 
 /** Streams without an end, each of which has given a value, and the credit of which their member is told. */
 async function streaming(t: TestContext) {
-  const server = await NatsServer.start();
-  t.after(() => server.close());
+  const server = await NatsServer.startFor(t);
   const router = new Router();
   router.rpc({ name: 'count', params: Type.Object({}) }, async function* () {
     for (let i = 0; ; i++) yield i;

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { Router } from '../../src/index.ts';
+import { keepSpans } from '../spans.ts';
 import { until } from '../turns.ts';
 import { call, gateway, member, serve, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
@@ -17,11 +13,9 @@ const parentId = 'b7ad6b7169203331';
 
 describeNats('spans of calls over NATS', () => {
   let server: NatsServer;
-  const exporter = new InMemorySpanExporter();
+  const exporter = keepSpans();
   before(async () => {
     server = await NatsServer.start();
-    const spanProcessors = [new SimpleSpanProcessor(exporter)];
-    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
   });
   after(async () => {
     trace.disable();

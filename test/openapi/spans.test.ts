@@ -1,22 +1,14 @@
 /** The span of a request to a URL is named by the procedure, and by no name that a caller makes up. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { trace } from '@opentelemetry/api';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
 import router from '../fixtures/openapi/service.ts';
+import { keepSpans } from '../spans.ts';
 import { jsonOf, ownServers } from './site.ts';
 
-const exporter = new InMemorySpanExporter();
+const exporter = keepSpans();
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 
-before(() => {
-  const spanProcessors = [new SimpleSpanProcessor(exporter)];
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
-});
 after(() => trace.disable());
 
 for (const way of ownServers) {

@@ -1,14 +1,9 @@
 /** Handler batches of calls that come by every way into a service. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { trace } from '@opentelemetry/api';
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
 import { startApp } from '../harness.ts';
 import { headersOf, modern } from '../mcp/stage.ts';
+import { keepSpans } from '../spans.ts';
 import { until } from '../turns.ts';
 import { Journal } from './journal.ts';
 import { fixture } from './running.ts';
@@ -16,9 +11,7 @@ import { fixture } from './running.ts';
 const traceOf = (digit: number): string => String(digit).repeat(32);
 
 test('calls by JSON-RPC, plain HTTP and MCP gather in one run; each has its own trace and span, and there is none around the run', async (t) => {
-  const exporter = new InMemorySpanExporter();
-  const spanProcessors = [new SimpleSpanProcessor(exporter)];
-  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+  const exporter = keepSpans();
   const modules = [fixture('procedures.ts'), fixture('batches.ts')];
   const options = { mcp: true, httpPath: '/api', tracing: true } as const;
   const { app, url } = await startApp(t, { modules, ...options });

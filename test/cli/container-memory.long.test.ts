@@ -1,38 +1,17 @@
 /** A service in a control group with 256 MB of memory, as a small container is. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CompiledCli, logged } from '../supervisor/processes/cli.ts';
 import { ask, call } from '../supervisor/processes/load.ts';
 import { pidNow } from '../supervisor/processes/recovery.ts';
+import { makeGroup } from './control-group.ts';
 import { type Running, urlOf } from './process.ts';
 
 const cli = await CompiledCli.suite();
 
-/** Its folder; undefined: this process may make none. */
-function makeGroup(): string | undefined {
-  for (const [root, limit] of [
-    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
-    ['/sys/fs/cgroup', 'memory.max'],
-  ] as const) {
-    const group = join(root, `tandem-test-${process.pid}`);
-    try {
-      mkdirSync(group);
-    } catch {
-      continue;
-    }
-    try {
-      writeFileSync(join(group, limit), String(256 * 1024 ** 2));
-      return group;
-    } catch {
-      rmdirSync(group);
-    }
-  }
-  return undefined;
-}
-
-const group = makeGroup();
+const group = makeGroup({ memory: 'memory.limit_in_bytes', '': 'memory.max' }, 256 * 1024 ** 2);
 const reason = 'needs a memory control group, which this process may not make';
 
 describe('in a container of 256 MB', { skip: group === undefined && reason }, () => {

@@ -26,44 +26,73 @@ const zombieAfterMs = 2000;
 const load = createRequire(import.meta.url);
 
 /**
- * The worker threads. Piscina starts them, ends them and sets their niceness. Each runs one resident task, which serves
- * frames on a port of its own until it is told to close: a kill is the abort of that task, and ends one thread.
+ * The worker threads. Piscina starts them, ends them and sets their niceness: one Piscina for each, which starts its thread at once.
+ * A Piscina of several would start another thread in a listener when one has ended, where the error of a system that gives no
+ * thread would end the process. Each thread runs one resident task, which serves frames on a port of its own until it is told to
+ * close: a kill is the abort of that task.
  */
 export class WorkerThreads {
-  readonly #piscina: Piscina;
   readonly #options: PoolOptions;
+  readonly #onError: (error: Error) => void;
+  /** Those whose threads have not ended. */
+  readonly #all = new Set<Piscina>();
+  /** Threads that have started, and have no task. */
+  readonly #idle: Piscina[] = [];
   /** From now on no thread is lost: all are ended. */
   #isDestroyed = false;
 
+  /** @throws Error if the system gives no thread */
   constructor(options: PoolOptions, onError: (error: Error) => void) {
     this.#options = options;
-    const threads = options.workers + options.spareWorkers;
+    this.#onError = onError;
+    try {
+      // Threads of spares start with the spares, so that they do not compete with the start of the service.
+      for (let i = 0; i < options.workers; i++) this.#idle.push(this.#startThread());
+    } catch (error) {
+      void this.destroy();
+      throw error;
+    }
+  }
+
+  /** @throws Error if the system gives no thread */
+  #startThread(): Piscina {
+    const { workerMemoryMb, niceIncrement, execArgv } = this.#options;
     const { Piscina } = load('piscina') as typeof import('piscina');
-    this.#piscina = new Piscina({
+    const piscina = new Piscina({
       filename: ownFile('workers/replica.ts').href,
-      minThreads: options.workers,
-      maxThreads: threads,
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Number.POSITIVE_INFINITY,
       concurrentTasksPerWorker: 1,
       // 'sync' would freeze the timers and sockets of a replica that idles.
       atomics: 'disabled',
-      niceIncrement: options.niceIncrement,
-      ...(options.execArgv !== undefined && { execArgv: [...options.execArgv] }),
+      niceIncrement,
+      ...(execArgv !== undefined && { execArgv: [...execArgv] }),
       recordTiming: false,
-      ...(options.workerMemoryMb > 0 && {
-        resourceLimits: { maxOldGenerationSizeMb: options.workerMemoryMb },
-      }),
+      ...(workerMemoryMb > 0 && { resourceLimits: { maxOldGenerationSizeMb: workerMemoryMb } }),
     });
-    // Threads of spares start with the spares, so that they do not compete with the start of the service.
-    this.#keep(threads);
+    // A thread that ends is not replaced.
+    (piscina.options as { minThreads: number }).minThreads = 0;
     // Without a listener an error of an idle thread would end the process.
-    this.#piscina.on('error', (error: Error) => {
+    piscina.on('error', (error: Error) => {
       // The memory of a thread that is being ended. Of any other thread the task tells.
-      if (codeOf(error) !== outOfMemory) onError(error);
+      if (codeOf(error) !== outOfMemory) this.#onError(error);
     });
+    this.#all.add(piscina);
+    return piscina;
+  }
+
+  /** A thread without a task: one that has started, and has not ended since, or a new one. @throws as `#startThread` */
+  #takeThread(): Piscina {
+    for (let idle = this.#idle.shift(); idle !== undefined; idle = this.#idle.shift()) {
+      if (idle.threads.length > 0) return idle;
+      this.#all.delete(idle);
+    }
+    return this.#startThread();
   }
 
   /**
-   * Starts a replica on the next idle thread.
+   * Starts a replica on an idle thread, or on a new one.
    *
    * Its results and notices come to `worker` in the order they were made, and all of them before `onEnd`, which is called once,
    * when the thread is gone (or a zombie) or the task has ended.
@@ -96,7 +125,6 @@ export class WorkerThreads {
       if (outbox.isUnreadable) worker.onUnreadable();
       return hasMore;
     };
-    let thread: Worker | undefined;
     const collect = (): void => {
       if (drain(resultsPerTurn)) setImmediate(afterSending);
     };
@@ -115,9 +143,6 @@ export class WorkerThreads {
       if (message === undefined) worker.onUnreadable();
       else if (Array.isArray(message)) worker.onResult(...message);
       else {
-        if (message.type === 'ready' || message.type === 'stage') {
-          thread ??= this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
-        }
         try {
           worker.onNotice(message);
         } catch (error) {
@@ -126,9 +151,20 @@ export class WorkerThreads {
         }
       }
     });
-    const ended = this.#piscina
-      .run(task, { transferList: [port2], signal: abort.signal })
-      .then((): ThreadExit => ({ end: 'closed', detail: undefined }), toExit);
+    let thread: Worker | undefined;
+    const run = async (): Promise<void> => {
+      let piscina: Piscina | undefined;
+      try {
+        piscina = this.#takeThread();
+        [thread] = piscina.threads;
+        await piscina.run(task, { transferList: [port2], signal: abort.signal });
+      } finally {
+        // Without a thread nobody else closes it.
+        if (piscina === undefined) port2.close();
+        else if (piscina.threads.length === 0) this.#all.delete(piscina);
+      }
+    };
+    const ended = run().then((): ThreadExit => ({ end: 'closed', detail: undefined }), toExit);
     const closed = new Promise<void>((resolve) => port.once('close', resolve));
     void this.#drained(port, ended, closed).then((exit) => {
       // The thread may have been stopped after it had published a result, and before it told of it.
@@ -152,22 +188,12 @@ export class WorkerThreads {
     };
   }
 
-  /** From now on threads that end are not replaced. Piscina would replace them even after its own end. */
-  letGo(): void {
-    this.#keep(0);
-  }
-
-  /** Has piscina replace threads that end, as long as there are fewer. */
-  #keep(threads: number): void {
-    (this.#piscina.options as { minThreads: number }).minThreads = threads;
-  }
-
   /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
-    this.letGo();
     this.#isDestroyed = true;
-    for (const thread of this.#piscina.threads) noteEnding(thread);
-    await isDoneWithin(this.#piscina.destroy(), zombieAfterMs);
+    const all = [...this.#all];
+    for (const thread of all.flatMap(({ threads }) => threads)) noteEnding(thread);
+    await isDoneWithin(Promise.all(all.map((piscina) => piscina.destroy())), zombieAfterMs);
   }
 
   /** Resolves when every message that the thread posted has been delivered: its port closes after them. */
@@ -189,6 +215,7 @@ export class WorkerThreads {
 }
 
 const outOfMemory = 'ERR_WORKER_OUT_OF_MEMORY';
+const noThread = 'ERR_WORKER_INIT_FAILED';
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
@@ -204,5 +231,7 @@ const exitMessage = 'worker exited';
 function toExit(error: unknown): ThreadExit {
   const detail = messageOf(error);
   if (codeOf(error) === outOfMemory) return { end: 'memory', detail };
+  if (codeOf(error) === noThread)
+    return { end: 'error', detail: `the system gives this process no thread (${detail})` };
   return { end: detail.startsWith(exitMessage) ? 'exit' : 'error', detail };
 }

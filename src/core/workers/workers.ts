@@ -208,7 +208,7 @@ export class WorkerSet implements WorkerOwner {
    */
   async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
     this.#isClosing = true;
-    this.#fail(new Error('closed before the workers were ready'));
+    this.startup.fail(new Error('closed before the workers were ready'));
     for (const timer of this.#restarts) clearTimeout(timer);
     clearTimeout(this.#teardown);
     for (const worker of this.all) worker.thread.post({ type: 'close' });
@@ -253,8 +253,6 @@ export class WorkerSet implements WorkerOwner {
     // Until its thread has gone, a second fault may be seen, of its files for example. One replacement is enough.
     if (worker.loading?.isUnwanted) return;
     this.#options.counters.seats.leave(worker);
-    // First: piscina replaces a thread as soon as it has ended.
-    if (!this.startup.isOver) this.#threads.letGo();
     worker.discard();
     this.#failToStart(error);
   }
@@ -277,7 +275,7 @@ export class WorkerSet implements WorkerOwner {
   }
 
   onUncaught(detail: string, line: string): void {
-    if (this.startup.isTrial) this.#fail(new Error(`outside of any call ${line}`));
+    if (this.startup.isTrial) this.startup.fail(new Error(`outside of any call ${line}`));
     else this.#events.onUncaught(detail);
   }
 
@@ -297,7 +295,7 @@ export class WorkerSet implements WorkerOwner {
     }
     if (!this.startup.isOver) {
       const when = doing === undefined ? 'after it had loaded' : `during ${doing}`;
-      this.#fail(new Error(`its thread ended ${when}: ${exit.detail}`));
+      this.startup.fail(new Error(`its thread ended ${when}: ${exit.detail}`));
       return;
     }
     this.#options.counters.counts[deathCounters[exit.end]]++;
@@ -424,7 +422,7 @@ export class WorkerSet implements WorkerOwner {
   #failToStart(error: Error): void {
     if (this.#isClosing) return;
     if (!this.startup.isOver) {
-      this.#fail(error);
+      this.startup.fail(error);
       return;
     }
     const isChange = error instanceof ChangedFileError;
@@ -435,12 +433,6 @@ export class WorkerSet implements WorkerOwner {
     if (!isChange || !this.#options.isReloadComing())
       this.#events.onRestartFailed(error.message, delayMs);
     if (isChange && this.active.length === 0) this.#events.onOutdated();
-  }
-
-  /** The pool does not serve, and never will: no thread is started in it any more. */
-  #fail(error: Error): void {
-    this.#threads.letGo();
-    this.startup.fail(error);
   }
 
   #restart(delayMs: number): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { inspectedWorkers } from '../../src/core/workers/inspected-threads.ts';
 import { modulePath } from '../files.ts';
 import { until } from '../turns.ts';
 import { expired, fixture, Running, resultOf } from './running.ts';
@@ -81,4 +82,22 @@ test('a spare takes the calls before the stack is asked for', async (t) => {
   assert.equal(await running.ask({ method: 'sleep', id: 'a' }), expired('a', 200));
   assert.equal(resultOf(await running.ask({ method: 'ok', id: 1 })), 'ok');
   assert.ok(!running.lines.some(({ fields }) => fields.event === 'worker-killed'));
+});
+
+test('a thread that is asked for its stack while it is terminated ends all the same', async (t) => {
+  const running = await Running.start(t, { modules: [fixture('stuck.ts')], workers: 1 });
+  for (let round = 0; round < 10; round++) {
+    const { threads } = running;
+    let left = 400;
+    const ask = (): void => {
+      if (left-- <= 0) return;
+      for (const one of inspectedWorkers(threads))
+        one.ask('Runtime.evaluate', { expression: 'new Error().stack' }).catch(() => {});
+    };
+    const asking = setInterval(ask, 1);
+    assert.equal(await running.ask({ method: 'loop', id: 'a' }), expired('a', 200));
+    await until(() => inspectedWorkers(threads).length === 0);
+    clearInterval(asking);
+    await until(() => running.threads.length === 1);
+  }
 });

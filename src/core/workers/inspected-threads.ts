@@ -1,8 +1,8 @@
 import type { InspectorNotification, NodeWorker, Session } from 'node:inspector';
+import { createRequire } from 'node:module';
 import { messageOf } from '../base/message-of.ts';
-import { Vacancy } from '../base/timer.ts';
 
-/** A thread of this process that answers the inspector's protocol. */
+/** A thread of this process that answers the inspector's protocol. No port is opened, and a worker answers while it computes. */
 export interface InspectedThread {
   /** 0: the main thread. */
   readonly threadId: number;
@@ -15,98 +15,88 @@ export interface InspectedThread {
 
 const ended = 'it has ended meanwhile';
 
-/** Threads that are being terminated and have not gone. */
-const ending = new Set<object>();
-const noneEnding = new Vacancy();
-
-/** A terminated thread that has not gone after so long computes in native code: its inspector is not taken down yet, milliseconds. */
-const takeDownMs = 100;
-
-/**
- * Notes that a thread is about to be terminated. Node attaches a session to every thread of the process, and ends the process
- * (SIGSEGV or SIGABRT, Node 20) if one of them takes its inspector down at that moment. So a session waits until they have gone.
- */
-export function noteEnding(thread: {
-  /** -1: it has gone. */
-  readonly threadId: number;
-  once(event: 'exit', listener: () => void): unknown;
-}): void {
-  // No event would tell of it.
-  if (thread.threadId === -1) return;
-  ending.add(thread);
-  thread.once('exit', () => {
-    if (ending.delete(thread) && ending.size === 0) noneEnding.tell();
-  });
-}
+// A Node without the inspector runs services, too.
+const load = createRequire(import.meta.url);
 
 type Attached = InspectorNotification<NodeWorker.AttachedToWorkerEventDataType>;
 type Received = InspectorNotification<NodeWorker.ReceivedMessageFromWorkerEventDataType>;
 type Detached = InspectorNotification<NodeWorker.DetachedFromWorkerEventDataType>;
 
-/**
- * The main thread and chosen workers, by the inspector's protocol. No port is opened, and a worker answers while it computes. Other
- * threads, and those that start later, are left alone.
- */
-export class InspectedThreads {
-  readonly main: InspectedThread;
-  readonly #session: Session;
-  readonly #sessions = new Map<string, WorkerSession>();
-  /** A session that is not connected throws, and Node tells of threads at any moment, also while code of ours runs. */
-  #isConnected = true;
+/** The inspector's sessions of all threads that the main thread has started. */
+class WorkerSessions {
+  readonly #byId = new Map<string, WorkerSession>();
 
-  private constructor(session: Session, threadIds: readonly number[]) {
-    this.#session = session;
-    this.main = { threadId: 0, ask: (method, params) => askMain(session, method, params) };
-    // Later: Node tells of all threads in one loop, and ends the process if a thread ends by itself while code of ours runs there.
-    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) =>
-      queueMicrotask(() => this.#attach(params, threadIds)),
-    );
-    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
-      this.#sessions.get(params.sessionId)?.take(params.message),
-    );
-    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) =>
-      this.#sessions.get(params.sessionId)?.end(),
-    );
-  }
-
-  /** @throws Error (rejects) if this process may not use the inspector: by Node's permission model, for example */
-  static async connect(threadIds: readonly number[]): Promise<InspectedThreads> {
-    // Few services ever need it.
-    const { Session } = await import('node:inspector');
-    if (ending.size > 0) await noneEnding.within(takeDownMs);
-    const session = new Session();
-    session.connect();
-    const threads = new InspectedThreads(session, threadIds);
-    // Its answer comes after all threads were attached to.
-    await new Promise<void>((resolve) => {
-      session.post('NodeWorker.enable', { waitForDebuggerOnStart: false }, () => resolve());
+  /** @throws Error if this process may not use the inspector: by Node's permission model, for example */
+  constructor() {
+    const session = newSession();
+    // Node calls these at any moment, also while code of ours runs: they only write down what they are told.
+    session.on('NodeWorker.attachedToWorker', ({ params }: Attached) => {
+      const { sessionId, workerInfo } = params;
+      // The title begins with the number of the thread. A name may follow.
+      const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
+      this.#byId.set(sessionId, new WorkerSession(session, sessionId, threadId));
     });
-    return threads;
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }: Received) =>
+      this.#byId.get(params.sessionId)?.take(params.message),
+    );
+    session.on('NodeWorker.detachedFromWorker', ({ params }: Detached) => {
+      this.#byId.get(params.sessionId)?.end();
+      this.#byId.delete(params.sessionId);
+    });
+    post(session, 'NodeWorker.enable', { waitForDebuggerOnStart: false });
   }
 
-  /** Those of the chosen threads that there are. */
-  get workers(): readonly InspectedThread[] {
-    return [...this.#sessions.values()];
+  of(threadIds: readonly number[]): WorkerSession[] {
+    return [...this.#byId.values()].filter(({ threadId }) => threadIds.includes(threadId));
+  }
+}
+
+let workerSessions: WorkerSessions | undefined;
+
+/**
+ * From now on each thread has a session of the inspector from its start to its end, which costs nothing before it is asked. To be
+ * called before threads start: when sessions begin, Node goes through the list of all threads, and ends the process (SIGSEGV, all
+ * versions up to 26) if one that ends by itself leaves the list meanwhile. Idempotent.
+ */
+export function inspectNewThreads(): void {
+  try {
+    workerSessions ??= new WorkerSessions();
+  } catch {
+    // Whoever wants to look into a thread is told.
+  }
+}
+
+/**
+ * @returns those of the threads that have begun and have not ended
+ * @throws Error if this process may not use the inspector
+ */
+export function inspectedWorkers(threadIds: readonly number[]): InspectedThread[] {
+  workerSessions ??= new WorkerSessions();
+  return workerSessions.of(threadIds);
+}
+
+/** The main thread, seen from itself. */
+export class InspectedMain implements InspectedThread {
+  readonly threadId = 0;
+  readonly #session: Session;
+
+  /** @throws Error if this process may not use the inspector */
+  constructor() {
+    this.#session = newSession();
   }
 
-  /** Ends what was begun in the threads. Idempotent. */
+  ask(method: string, params: object = {}): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#session.post(method, params, (error: Error | null, result?: object) => {
+        if (error === null) resolve(JSON.stringify(result));
+        else reject(new Error(messageOf(error)));
+      });
+    });
+  }
+
+  /** Ends what was begun. */
   disconnect(): void {
-    if (!this.#isConnected) return;
-    this.#isConnected = false;
-    for (const [sessionId, thread] of this.#sessions) {
-      thread.end();
-      post(this.#session, 'NodeWorker.detach', { sessionId });
-    }
     this.#session.disconnect();
-  }
-
-  #attach({ sessionId, workerInfo }: Attached['params'], threadIds: readonly number[]): void {
-    if (!this.#isConnected) return;
-    // The title begins with the number of the thread. A name may follow.
-    const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
-    if (threadIds.includes(threadId))
-      this.#sessions.set(sessionId, new WorkerSession(this.#session, sessionId, threadId));
-    else post(this.#session, 'NodeWorker.detach', { sessionId });
   }
 }
 
@@ -142,8 +132,8 @@ class WorkerSession implements InspectedThread {
   }
 
   take(message: string): void {
-    // What is no answer is an event.
-    if (message.startsWith('{"id":')) this.#waiting.shift()?.(message);
+    const isEvent = message.startsWith('{"method":');
+    if (!isEvent) this.#waiting.shift()?.(message);
   }
 
   end(): void {
@@ -157,11 +147,9 @@ function post(session: Session, method: string, params: object): void {
   session.post(method, params, () => {});
 }
 
-function askMain(session: Session, method: string, params: object = {}): Promise<string> {
-  return new Promise((resolve, reject) => {
-    session.post(method, params, (error: Error | null, result?: object) => {
-      if (error === null) resolve(JSON.stringify(result));
-      else reject(new Error(messageOf(error)));
-    });
-  });
+function newSession(): Session {
+  const { Session: NodeSession } = load('node:inspector') as typeof import('node:inspector');
+  const session = new NodeSession();
+  session.connect();
+  return session;
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../base/clock.ts';
 import { isDoneWithin } from '../base/timer.ts';
 import { framesOf, isOwnFile } from '../modules/module-url.ts';
-import { type InspectedThread, InspectedThreads } from './inspected-threads.ts';
+import { type InspectedThread, inspectedWorkers } from './inspected-threads.ts';
 import { timesOf } from './seats.ts';
 
 /** A thread that is asked what it does. */
@@ -63,7 +63,6 @@ export async function lookInto<Thread extends InspectableThread>(
   threads: readonly Thread[],
   limitMs: number,
 ): Promise<Map<Thread, Sight>> {
-  const inspected = await InspectedThreads.connect(threads.map(({ threadId }) => threadId));
   const sights = new Map<Thread, Sight>();
   /** The threads that have not answered yet. */
   const asked = new Set<StackRequest<Thread>>();
@@ -74,21 +73,24 @@ export async function lookInto<Thread extends InspectableThread>(
       while (sight === undefined) {
         sight = from.read(await one.ask('Runtime.evaluate', evaluation));
         if (sight === undefined) await pause(askAgainMs);
+        // The time for answers has ended.
+        if (!asked.has(from)) return;
       }
       sights.set(from.thread, sight);
     } catch {
-      // It has ended, or the time for answers has.
+      // The thread has ended.
     }
     asked.delete(from);
   };
   const began = clockMs();
-  const answers = inspected.workers.map((one) => {
+  const inspected = inspectedWorkers(threads.map(({ threadId }) => threadId));
+  const answers = inspected.map((one) => {
     const thread = threads.find(({ threadId }) => threadId === one.threadId) as Thread;
     return ask(one, new StackRequest(thread));
   });
   await isDoneWithin(Promise.all(answers), limitMs);
   for (const from of asked) sights.set(from.thread, from.withoutAnswer(clockMs() - began));
-  inspected.disconnect();
+  asked.clear();
   return sights;
 }
 

@@ -7,7 +7,7 @@ import { ownFile } from '../base/package-files.ts';
 import { threadNameOf } from '../base/place.ts';
 import { isDoneWithin } from '../base/timer.ts';
 import { patternAnalyses } from '../schema/patterns.ts';
-import { noteEnding } from './inspected-threads.ts';
+import { inspectNewThreads } from './inspected-threads.ts';
 import type { Expected, PoolOptions, ThreadExit, WorkerThread } from './options.ts';
 import { Ledger } from './wire/ledger.ts';
 import { Outbox, parseMessage, type ReplicaTask, wake } from './wire/messages.ts';
@@ -21,6 +21,9 @@ const resultsPerTurn = 16;
 
 /** A terminated thread that has not gone after so long is stuck in native code, a zombie, milliseconds. */
 const zombieAfterMs = 2000;
+
+/** When a thread that has not gone is terminated again, milliseconds after the time before: each time twice as long, up to the last. */
+const [terminateAgainMs, lastTerminateMs] = [100, 3200];
 
 // Piscina is loaded by the first pool: every replica imports this package, and no replica has a pool.
 const load = createRequire(import.meta.url);
@@ -45,6 +48,7 @@ export class WorkerThreads {
   constructor(options: PoolOptions, onError: (error: Error) => void) {
     this.#options = options;
     this.#onError = onError;
+    inspectNewThreads();
     try {
       // Threads of spares start with the spares, so that they do not compete with the start of the service.
       for (let i = 0; i < options.workers; i++) this.#idle.push(this.#startThread());
@@ -182,8 +186,8 @@ export class WorkerThreads {
       post: (message) => port.postMessage(message),
       collect: () => void drain(),
       kill: () => {
-        if (thread !== undefined) noteEnding(thread);
         abort.abort();
+        if (thread !== undefined) endSurely(thread);
       },
     };
   }
@@ -192,7 +196,7 @@ export class WorkerThreads {
   async destroy(): Promise<void> {
     this.#isDestroyed = true;
     const all = [...this.#all];
-    for (const thread of all.flatMap(({ threads }) => threads)) noteEnding(thread);
+    for (const thread of all.flatMap(({ threads }) => threads)) endSurely(thread);
     await isDoneWithin(Promise.all(all.map((piscina) => piscina.destroy())), zombieAfterMs);
   }
 
@@ -212,6 +216,20 @@ export class WorkerThreads {
     }
     return exit;
   }
+}
+
+/**
+ * Terminates a thread anew if it does not go. V8 forgets a termination (Node 20 to 26) that meets an evaluation of the inspector, as a
+ * look into a stuck thread is one: code that never ends would go on. Native code is left alone after the last time.
+ */
+function endSurely(thread: Worker, nextMs = terminateAgainMs): void {
+  if (nextMs > lastTerminateMs) return;
+  const timer = setTimeout(() => {
+    if (thread.threadId === -1) return;
+    void thread.terminate();
+    endSurely(thread, nextMs * 2);
+  }, nextMs);
+  timer.unref();
 }
 
 const outOfMemory = 'ERR_WORKER_OUT_OF_MEMORY';

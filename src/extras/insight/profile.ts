@@ -3,7 +3,11 @@ import { clockMs } from '../../core/base/clock.ts';
 import { messageOf } from '../../core/base/message-of.ts';
 import { isDoneWithin, startTimer } from '../../core/base/timer.ts';
 import type { ProfiledThreads } from '../../core/service/dispatcher.ts';
-import { type InspectedThread, InspectedThreads } from '../../core/workers/inspected-threads.ts';
+import {
+  InspectedMain,
+  type InspectedThread,
+  inspectedWorkers,
+} from '../../core/workers/inspected-threads.ts';
 import type { Profile, ThreadProfile } from './analysis.ts';
 
 /** What is asked for. */
@@ -67,19 +71,27 @@ export async function takeProfile(
     );
   }
   isUnderWay = true;
-  let threads: InspectedThreads | undefined;
+  let threads: Threads | undefined;
   try {
-    threads = await connect(covered);
+    threads = connect(covered);
     return await profileOf(covered, threads, order, left);
   } finally {
-    threads?.disconnect();
+    threads?.main.disconnect();
+    // A thread that has not answered begins when it comes to it: it is told to end then, too.
+    for (const thread of threads?.workers ?? []) thread.ask('Profiler.disable').catch(() => {});
     isUnderWay = false;
   }
 }
 
-async function connect({ workers }: ProfiledThreads): Promise<InspectedThreads> {
+interface Threads {
+  readonly main: InspectedMain;
+  readonly workers: readonly InspectedThread[];
+}
+
+function connect({ workers }: ProfiledThreads): Threads {
   try {
-    return await InspectedThreads.connect(workers.map(({ threadId }) => threadId));
+    const inspected = inspectedWorkers(workers.map(({ threadId }) => threadId));
+    return { main: new InspectedMain(), workers: inspected };
   } catch (error) {
     const why = `this process may not use the inspector: ${messageOf(error)}`;
     throw new ProfileError('denied', why);
@@ -88,7 +100,7 @@ async function connect({ workers }: ProfiledThreads): Promise<InspectedThreads> 
 
 async function profileOf(
   covered: ProfiledThreads,
-  { main, workers }: InspectedThreads,
+  { main, workers }: Threads,
   { seconds, intervalMs }: ProfileOrder,
   left: AbortSignal,
 ): Promise<Profile> {

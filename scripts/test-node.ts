@@ -42,6 +42,13 @@ function nativeFailure(node: string): string {
   return execFileSync(node, args, { cwd: checkout, encoding: 'utf8' });
 }
 
+/** The mirror of Debian that apt has here, as a machine may reach no other; empty: that of debootstrap. */
+function mirror(): string {
+  const files = "--include='*.list' --include='*.sources' /etc/apt/sources.list*";
+  const find = `grep -rhosE 'https?://\\S+/debian/?(\\s|$)' ${files} | head -n 1`;
+  return execFileSync('sh', ['-c', find], { encoding: 'utf8' }).trim();
+}
+
 /** Errors alone are shown. */
 const quiet = ['ignore', 'ignore', 'inherit'] as const;
 
@@ -57,7 +64,7 @@ function prepareDebian(folder: string): void {
     );
   }
   rmSync(folder, { recursive: true, force: true });
-  const from = ['--variant=minbase', '--include=ca-certificates', 'trixie', folder];
+  const from = ['--variant=minbase', '--include=ca-certificates', 'trixie', folder, mirror()];
   console.log(`making a Debian 13 in ${folder}`);
   execFileSync(debootstrap, from, { stdio: [...quiet] });
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };

@@ -70,26 +70,6 @@ const alone = new Set([
   'test/transports/transports.test.ts',
 ]);
 
-/** What takes its time by waiting, or very long, runs first, beside what takes the cores: at the end it would run beside idle ones. */
-const waiting = new Set([
-  'test/app',
-  'test/app/typebox.long.test.ts',
-  'test/console/browser.long.test.ts',
-  'test/console/hostile.long.test.ts',
-  'test/docs/first-contact.long.test.ts',
-  'test/docs/guide.long.test.ts',
-  'test/docs/mounting.long.test.ts',
-  'test/faults/killed-threads.long.test.ts',
-  'test/faults/reload-memory.long.test.ts',
-  'test/service',
-  'test/http',
-  'test/cli/serve.test.ts',
-  'test/hostile/fuzz.long.test.ts',
-  'test/http/behaviour.test.ts',
-  'test/protocol/protocol.test.ts',
-  'test/service/blocked.test.ts',
-]);
-
 const own = new Set(['--all', '--long', '--times', '--native', '--no-native']);
 process.chdir(root);
 const args = process.argv.slice(2);
@@ -164,11 +144,10 @@ function toRun(): string[] {
     const name = !runsAlone(file) && isSmall(folder) ? 'test' : folder;
     groups.set(name, [...(groups.get(name) ?? []), file]);
   }
-  // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
-  // the alphabet.
+  // What runs last, beside idle cores, should be small: what has a process of its own runs first, then the large folders.
   const weight = ([name, { length }]: [string, string[]]): number =>
-    waiting.has(name) ? files.length : length;
-  const bySize = [...groups].reverse().sort((a, b) => weight(b) - weight(a));
+    runsAlone(name) ? files.length : length;
+  const bySize = [...groups].sort((a, b) => weight(b) - weight(a));
   return bySize.map(([folder, members]) => {
     const name = members.length === 1 ? (members[0] ?? folder) : folder;
     const entry = `${join(entries, name)}.js`;

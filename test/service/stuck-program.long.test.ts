@@ -43,25 +43,29 @@ async function run(calls: number, flags: readonly string[], attach = false): Pro
   return { end: parsed.pop() as Run['end'], events: parsed as Run['events'], stderr };
 }
 
-const loop = /^at .*countForEver .*stuck\.[jt]s:\d+:\d+\)$/;
+/** On a busy machine a thread may get no processor while it is asked. */
+function assertStacks({ events }: Run): void {
+  const details = events.map(({ detail }) => String(detail));
+  const stacks = details.filter((detail) => !detail.startsWith('no stack: in native code'));
+  assert.notEqual(stacks.length, 0);
+  for (const stack of stacks) assert.match(stack, /^at .*countForEver .*stuck\.[jt]s:\d+:\d+\)$/);
+}
 
 test('the program ends by itself after a hundred kills, without zombies or listeners', async () => {
   const once = await run(1, []);
   const often = await run(100, []);
   assert.deepEqual(often.end, { kills: 100, zombies: 0, listeners: once.end.listeners });
   assert.equal(often.events.length, 100);
-  for (const { event, detail } of often.events) {
-    assert.equal(event, 'worker-killed');
-    assert.match(String(detail), loop);
-  }
+  for (const { event } of often.events) assert.equal(event, 'worker-killed');
+  assertStacks(often);
 });
 
 for (const attach of [false, true])
   test(`--inspect ${attach ? 'with' : 'without'} a client changes nothing`, async () => {
-    const { events, end, stderr } = await run(2, ['--inspect=127.0.0.1:0'], attach);
-    assert.equal(end.kills, 2);
-    for (const { detail } of events) assert.match(String(detail), loop);
-    assert.equal(stderr.includes('Debugger attached'), attach);
+    const ended = await run(2, ['--inspect=127.0.0.1:0'], attach);
+    assert.equal(ended.end.kills, 2);
+    assertStacks(ended);
+    assert.equal(ended.stderr.includes('Debugger attached'), attach);
   });
 
 test('without the right to use the inspector threads are ended, with one warning', async () => {

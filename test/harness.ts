@@ -163,6 +163,12 @@ export function rawClients(t: Lifetime, place: number | string): (from?: string)
   };
 }
 
+/** A client of a server of node:http that somebody else owns. Both end with the test. */
+export async function listenerClient(t: Lifetime, listener: RequestListener): Promise<RawClient> {
+  const own = inReverse(t);
+  return rawClients(own, await listenTo(own, listener))();
+}
+
 /** A client of a server of Fastify, which it has listen. Both end with the test. */
 export async function fastifyClient(t: Lifetime, web: FastifyInstance): Promise<RawClient> {
   await web.listen({ port: 0, host: '127.0.0.1' });
@@ -188,6 +194,19 @@ export async function startApp(t: Lifetime, options: AppOptions) {
   const address = await app.listen();
   assert.equal(app.transport, transport);
   return { ...address, app, lines, client: rawClients(own, address.socket ?? address.port) };
+}
+
+/** An app that is ready, mounted in a server of node:http that somebody else owns, and a log that is kept. */
+export async function mountApp(
+  t: Lifetime,
+  options: AppOptions,
+  listenerOf: (app: RpcApp) => RequestListener = (app) => app.nodeHandler(),
+) {
+  const own = inReverse(t);
+  const { app, lines } = makeApp(own, options);
+  const port = await listenTo(own, listenerOf(app));
+  await app.dispatcher.ready();
+  return { port, app, lines, client: rawClients(own, port) };
 }
 
 export type StartedApp = Awaited<ReturnType<typeof startApp>>;

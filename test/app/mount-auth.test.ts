@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import { type AppOptions, type MountOptions, RpcError, StartupError } from '../../src/index.ts';
-import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { inReverse, listenerClient, makeApp } from '../harness.ts';
 import { json, post, request, rpc } from '../http/raw-client.ts';
 import { procedures } from './hooks/serve.ts';
 
@@ -36,7 +36,7 @@ async function mounted(
     next();
   });
   web.all('/rpc', app.nodeHandler(options));
-  const client = rawClients(own, await listenTo(own, web))();
+  const client = await listenerClient(own, web);
   await app.dispatcher.ready();
   return { client, linesSince: () => lines.slice(first) };
 }
@@ -44,7 +44,7 @@ async function mounted(
 test('a mounted service that can not start says why in its log, once', async (t) => {
   const own = inReverse(t);
   const { app, lines } = makeApp(own, { modules: ['./none.mjs'] });
-  const client = rawClients(own, await listenTo(own, app.nodeHandler()))();
+  const client = await listenerClient(own, app.nodeHandler());
   assert.equal(json(await client.ask(post(rpc('who')))).error.code, -32003);
   const told = lines.filter(({ fields }) => fields.event === 'start-failed');
   assert.equal(told.length, 1);
@@ -122,8 +122,7 @@ describe('nodeHandler({ auth })', () => {
 
   test('in node:http it gets the request of node:http', async (t) => {
     const auth = (incoming: IncomingMessage) => ({ user: incoming.headers['x-user'] });
-    const own = inReverse(t);
-    const client = rawClients(own, await listenTo(own, shared.app.nodeHandler({ auth })))();
+    const client = await listenerClient(t, shared.app.nodeHandler({ auth }));
     assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: 'ann' });
   });
 

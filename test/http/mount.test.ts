@@ -1,22 +1,46 @@
 import assert from 'node:assert/strict';
-import type { RequestListener } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
-import express from 'express';
-import fastify from 'fastify';
+import express, { type Express, type RequestHandler } from 'express';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import { createNodeHandler } from '../../src/server/http/node/handler.ts';
-import { fastifyClient, inReverse, listenTo, rawClients } from '../harness.ts';
-import { header, json, post, type RawClient, request, rpc } from './raw-client.ts';
+import { fastifyClient, listenerClient } from '../harness.ts';
+import { header, json, post, request, rpc } from './raw-client.ts';
 import { defaults, StubService } from './stub-server.ts';
+
+type NodeHandler = ReturnType<typeof createNodeHandler>;
 
 function handler(options: Partial<HttpOptions> = {}) {
   const service = new StubService();
   return { service, handle: createNodeHandler(service, { ...defaults, ...options }) };
 }
 
-async function clientOf(t: TestContext, listener: RequestListener): Promise<RawClient> {
-  const own = inReverse(t);
-  return rawClients(own, await listenTo(own, listener))();
+/** A client of a server of Express. @param build mounts the handler */
+async function inExpress(
+  t: TestContext,
+  build: (app: Express, handle: NodeHandler) => unknown,
+  options: Partial<HttpOptions> = {},
+) {
+  const { service, handle } = handler(options);
+  const app = express();
+  build(app, handle);
+  return { service, client: await listenerClient(t, app) };
+}
+
+/** A client of a server of Express that serves calls behind a parser. */
+function behind(t: TestContext, parser: RequestHandler, options: Partial<HttpOptions> = {}) {
+  return inExpress(t, (app, handle) => app.use(parser).use('/rpc', handle), options);
+}
+
+/** A client of a server of Fastify. @param build mounts the handler */
+async function inFastify(
+  t: TestContext,
+  build: (app: FastifyInstance, handle: NodeHandler) => unknown,
+) {
+  const { service, handle } = handler();
+  const app = fastify();
+  build(app, handle);
+  return { service, client: await fastifyClient(t, app) };
 }
 
 const cycle: unknown[] = [];
@@ -27,7 +51,7 @@ const large = 'é'.repeat(500_000);
 describe('mounted in node:http', () => {
   test('beside pages of the application', async (t) => {
     const { handle } = handler();
-    const client = await clientOf(t, (req, res) => {
+    const client = await listenerClient(t, (req, res) => {
       if (req.url === '/') res.end('home');
       else handle(req, res);
     });
@@ -48,10 +72,7 @@ describe('mounted in Express', () => {
     ['all', '/api/v1'],
   ] as const) {
     test(`app.${how}('${path}', handler)`, async (t) => {
-      const { handle, service } = handler();
-      const app = express();
-      app[how](path, handle);
-      const client = await clientOf(t, app);
+      const { client, service } = await inExpress(t, (app, handle) => app[how](path, handle));
       assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
       assert.equal(service.bodies[0]?.shared, true);
       assert.equal((await client.ask(request('GET', `${path}?any=x`))).status, 200);
@@ -64,24 +85,18 @@ describe('mounted in Express', () => {
   }
 
   test('under a prefix it still serves its own path, and nothing else', async (t) => {
-    const { handle } = handler();
-    const app = express();
-    app.use('/api', handle);
-    const client = await clientOf(t, app);
+    const { client } = await inExpress(t, (app, handle) => app.use('/api', handle));
     assert.equal((await client.ask(post(rpc('echo'), {}, '/api/rpc'))).status, 200);
     assert.equal((await client.ask(post(rpc('echo'), {}, '/api/other'))).status, 404);
   });
 
   test('headers of a middleware before it do not stand beside its own', async (t) => {
-    const { handle } = handler({ corsOrigin: ['https://a.example'] });
-    const app = express();
-    app.use((_req, res, next) => {
+    const before: RequestHandler = (_req, res, next) => {
       res.setHeader('access-control-allow-origin', 'https://b.example');
       res.setHeader('x-kept', '1');
       next();
-    });
-    app.use('/rpc', handle);
-    const client = await clientOf(t, app);
+    };
+    const { client } = await behind(t, before, { corsOrigin: ['https://a.example'] });
     const reply = await client.ask(post(rpc('echo'), { origin: 'https://a.example' }));
     const lines = reply.headers.filter(([name]) => name === 'access-control-allow-origin');
     assert.deepEqual(lines, [['access-control-allow-origin', 'https://a.example']]);
@@ -93,11 +108,7 @@ describe('mounted in Express', () => {
     ['text', express.text({ type: '*/*', limit: '10mb' }), 'string'],
   ] as const) {
     test(`behind express.${name}()`, async (t) => {
-      const { handle, service } = handler();
-      const app = express();
-      app.use(parser);
-      app.use('/rpc', handle);
-      const client = await clientOf(t, app);
+      const { client, service } = await behind(t, parser);
       assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
       assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
       assert.equal(service.bodies[0]?.kind, kind);
@@ -107,11 +118,7 @@ describe('mounted in Express', () => {
   }
 
   test('behind express.json(): its value is the body', async (t) => {
-    const { handle, service } = handler();
-    const app = express();
-    app.use(express.json({ limit: '10mb' }));
-    app.use('/rpc', handle);
-    const client = await clientOf(t, app);
+    const { client, service } = await behind(t, express.json({ limit: '10mb' }));
     assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
     assert.equal(service.lastBody, rpc('echo', 'é'));
     assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
@@ -129,11 +136,7 @@ describe('mounted in Express', () => {
   });
 
   test('behind express.json(): the limits hold', async (t) => {
-    const { handle, service } = handler({ maxBodyBytes: 100 });
-    const app = express();
-    app.use(express.json());
-    app.use('/rpc', handle);
-    const client = await clientOf(t, app);
+    const { client, service } = await behind(t, express.json(), { maxBodyBytes: 100 });
     assert.equal((await client.ask(post(rpc('echo', 'x'.repeat(100))))).status, 413);
     // 9 bytes of a number become 21: the text that is read is held to the limit too.
     const numbers = (count: number) =>
@@ -153,14 +156,14 @@ describe('mounted in Express', () => {
     ['a function', () => {}],
   ] as const) {
     test(`a parser that left ${what}: 500 that says what to do`, async (t) => {
-      const { handle, service } = handler();
-      const app = express();
-      app.use(express.raw({ type: '*/*' }), (request, _response, next) => {
-        request.body = left;
-        next();
+      const { client, service } = await inExpress(t, (app, handle) => {
+        app.use(express.raw({ type: '*/*' }), (request, _response, next) => {
+          request.body = left;
+          next();
+        });
+        app.use('/rpc', handle);
       });
-      app.use('/rpc', handle);
-      const reply = await (await clientOf(t, app)).ask(post(rpc('echo')));
+      const reply = await client.ask(post(rpc('echo')));
       assert.equal(reply.status, 500);
       assert.equal(json(reply).error.code, -32603);
       assert.match(reply.body.toString(), /mount the handler before that parser/);
@@ -172,12 +175,11 @@ describe('mounted in Express', () => {
 describe('mounted in Fastify', () => {
   for (const path of ['/rpc', '/api/v1']) {
     test(`app.all('${path}', handler), bodies left alone`, async (t) => {
-      const { handle, service } = handler();
-      const app = fastify();
-      app.removeAllContentTypeParsers();
-      app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-      app.all(path, handle);
-      const client = await fastifyClient(t, app);
+      const { client, service } = await inFastify(t, (app, handle) => {
+        app.removeAllContentTypeParsers();
+        app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+        app.all(path, handle);
+      });
       assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
       assert.equal(service.bodies[0]?.shared, true);
       assert.equal((await client.ask(request('GET', path))).status, 200);
@@ -191,23 +193,19 @@ describe('mounted in Fastify', () => {
   }
 
   test('with a parser that leaves a Buffer', async (t) => {
-    const { handle, service } = handler();
-    const app = fastify();
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
-      done(null, body),
-    );
-    app.all('/rpc', handle);
-    const client = await fastifyClient(t, app);
+    const { client, service } = await inFastify(t, (app, handle) => {
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+        done(null, body),
+      );
+      app.all('/rpc', handle);
+    });
     assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
     assert.equal(service.bodies[0]?.kind, 'bytes');
   });
 
   test('with its own JSON parser: its value is the body', async (t) => {
-    const { handle, service } = handler();
-    const app = fastify();
-    app.all('/rpc', handle);
-    const client = await fastifyClient(t, app);
+    const { client, service } = await inFastify(t, (app, handle) => app.all('/rpc', handle));
     assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
     assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
     // Numbers and strings are bodies for that parser too. A string is taken as the text of the body.
@@ -218,13 +216,12 @@ describe('mounted in Fastify', () => {
   });
 
   test('by the raw pair, hijacked by the application', async (t) => {
-    const { handle } = handler();
-    const app = fastify();
-    app.get('/rpc', (request, reply) => {
-      reply.hijack();
-      handle(request.raw, reply.raw);
-    });
-    const client = await fastifyClient(t, app);
+    const { client } = await inFastify(t, (app, handle) =>
+      app.get('/rpc', (request, reply) => {
+        reply.hijack();
+        handle(request.raw, reply.raw);
+      }),
+    );
     assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
   });
 });

@@ -15,11 +15,8 @@ router.rpc({ name: 'who', async: true }, (_params, { auth, headers }: CallContex
 type Headers = Readonly<Record<string, string>>;
 
 for (const transport of servers) {
-  const start = async (t: TestContext, options: Partial<AppOptions>): Promise<Stage> => {
-    const stage = await Stage.start({ router, modules: undefined, transport, ...options });
-    t.after(() => stage.close());
-    return stage;
-  };
+  const start = (t: TestContext, options: Partial<AppOptions>): Promise<Stage> =>
+    Stage.start(t, { router, transport, ...options });
   const discover = modern('server/discover');
   const send = (stage: Stage, host: string, origin?: string): Promise<RawResponse> => {
     const own = origin === undefined ? {} : { origin };

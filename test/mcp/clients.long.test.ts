@@ -1,14 +1,15 @@
 /** The official clients, both generations of them: docs/mcp.md, "An SDK client". */
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { suiteLifetime } from '../harness.ts';
 import { clients, holdToAll } from './official-clients.ts';
 import { Stage } from './stage.ts';
 
 describe('official clients over HTTP', () => {
+  const lifetime = suiteLifetime();
   let stage: Stage;
   before(async () => {
-    stage = await Stage.start();
+    stage = await Stage.start(lifetime);
   });
-  after(() => stage.close());
 
   for (const [name, connect, spoken] of clients) {
     test(name, async () => {

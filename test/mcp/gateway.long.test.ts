@@ -1,10 +1,11 @@
 /** docs/mcp.md, "Through a gateway": the tools of members, which run on other machines. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { jwt } from '../../src/extras/jwt/jwt.ts';
 import { Router } from '../../src/index.ts';
+import { suiteLifetime } from '../harness.ts';
 import { header } from '../http/raw-client.ts';
 import { Issuer } from '../jwt/issuer.ts';
 import { serve, untilReady } from '../nats/apps.ts';
@@ -18,26 +19,21 @@ async function listed(stage: Stage): Promise<ReadonlyMap<string, Listed>> {
 }
 
 describeNats('tools of members, offered by a gateway', () => {
+  const lifetime = suiteLifetime();
   let server: NatsServer;
   let stage: Stage;
   let direct: Stage;
   before(async () => {
-    server = await NatsServer.start();
+    server = await NatsServer.startFor(lifetime);
     // The member serves agents itself, too: what the gateway says must be the same.
-    direct = await Stage.start({ nats: { servers: server.url, role: 'member' } });
-    stage = await Stage.start({
-      modules: undefined,
+    direct = await Stage.start(lifetime, { nats: { servers: server.url, role: 'member' } });
+    stage = await Stage.start(lifetime, {
       router: new Router(),
       nats: { servers: server.url, role: 'gateway' },
       // What no member has any more stays known for as long as calls may wait, and for 30 s.
       maxQueueMs: 5000,
     });
     await untilReady(`http://127.0.0.1:${stage.port}/rpc`);
-  });
-  after(async () => {
-    await stage?.close();
-    await direct?.close();
-    await server?.close();
   });
 
   test('are listed as by the member itself: effects, schemas, and none that is kept from models', async () => {
@@ -101,8 +97,7 @@ describeNats('tools of members, offered by a gateway', () => {
     const nats = { servers: server.url, service: 'signed-in' } as const;
     const natsTrustAuth = true;
     await serve(t, { router: signedIn, natsTrustAuth, nats: { ...nats, role: 'member' } });
-    const gateway = await Stage.start({
-      modules: undefined,
+    const gateway = await Stage.start(t, {
       router: new Router(),
       nats: { ...nats, role: 'gateway' },
       mcpAuthorizationServers: issuer.url,
@@ -110,7 +105,6 @@ describeNats('tools of members, offered by a gateway', () => {
       mcpScopes: 'tools',
       authenticate: jwt({ issuer: issuer.url, audience }),
     });
-    t.after(() => gateway.close());
     const url = `http://127.0.0.1:${gateway.port}/.well-known/oauth-protected-resource/mcp`;
     const { resource } = (await (await fetch(url)).json()) as { readonly resource: string };
     assert.equal(resource, audience);

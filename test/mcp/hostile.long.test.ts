@@ -1,7 +1,8 @@
 /** docs/protocol.md, "Tools for agents (MCP)": bytes, bodies and moments that nobody wished for, over each server. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { Router, Type } from '../../src/index.ts';
+import { suiteLifetime } from '../harness.ts';
 import { post } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage, textOf } from './stage.ts';
@@ -12,11 +13,11 @@ function deep(levels: number): string {
 
 for (const transport of servers) {
   describe(`MCP treated badly on ${transport}`, () => {
+    const lifetime = suiteLifetime();
     let stage: Stage;
     before(async () => {
-      stage = await Stage.start({ transport, maxDepth: 20 });
+      stage = await Stage.start(lifetime, { transport, maxDepth: 20 });
     });
-    after(() => stage.close());
 
     test('what is nested too deep is refused, and what is not reaches its procedure', async () => {
       const call = (levels: number): string =>
@@ -43,8 +44,7 @@ for (const transport of servers) {
           });
         });
       });
-      const own = await Stage.start({ transport, router, modules: undefined });
-      t.after(() => own.close());
+      const own = await Stage.start(t, { transport, router });
       const waits = own.send(legacy('tools/call', { name: 'wait' }, 7));
       await begun;
       const other = own.connect();
@@ -63,8 +63,7 @@ for (const transport of servers) {
       const router = new Router();
       const params = { a: Type.Integer() };
       for (let n = 0; n < 1000; n++) router.rpc({ name: `p${n}`, placement: 'inline' }, () => n);
-      const own = await Stage.start({ transport, router, modules: undefined });
-      t.after(() => own.close());
+      const own = await Stage.start(t, { transport, router });
       const unknown = replied(await own.ask('tools/call', { name: 'late' }));
       assert.match(unknown.error?.message ?? '', /^Unknown tool: late/);
       router.rpc({ name: 'late', params, placement: 'inline' }, ({ a }) => a + 1);
@@ -84,8 +83,7 @@ for (const transport of servers) {
 }
 
 test('a list may be kept for no time at all where the modules are watched', async (t) => {
-  const stage = await Stage.start({ watch: true });
-  t.after(() => stage.close());
+  const stage = await Stage.start(t, { watch: true });
   for (const method of ['tools/list', 'server/discover']) {
     assert.equal(replied(await stage.ask(method)).result?.ttlMs, 0, method);
   }

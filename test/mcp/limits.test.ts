@@ -1,8 +1,9 @@
 /** docs/protocol.md, "Tools for agents (MCP)": the limits of the calls hold for agents, over each server. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { RpcError } from '../../src/index.ts';
+import { suiteLifetime } from '../harness.ts';
 import { header, post } from '../http/raw-client.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { servers } from '../servers.ts';
@@ -13,16 +14,16 @@ const kib = 1024;
 
 for (const transport of servers) {
   describe(`limits of MCP on ${transport}`, () => {
+    const lifetime = suiteLifetime();
     let stage: Stage;
     before(async () => {
-      stage = await Stage.start({
+      stage = await Stage.start(lifetime, {
         transport,
         maxBodyBytes: 1024 * kib,
         maxReplyBytes: 512 * kib,
         rateLimit: { calls: 1_000_000 },
       });
     });
-    after(() => stage.close());
 
     test('a body: what announces more than the limit is 413, without an id', async () => {
       const own = stage.connect();
@@ -125,7 +126,7 @@ for (const transport of servers) {
   test(`too much work is told as a result on ${transport}`, async (t) => {
     let asked = 0;
     const admit = () => ({ retryAfterMs: asked++ === 0 ? 0 : 5, left: 0, resetMs: 5 });
-    const stage = await Stage.start({
+    const stage = await Stage.start(t, {
       transport,
       rateLimit: { calls: 1, store: { admit, charge: () => {} } },
       authenticate: ({ headers }) => {
@@ -133,7 +134,6 @@ for (const transport of servers) {
         return headers.authorization;
       },
     });
-    t.after(() => stage.close());
     const body = legacy('tools/call', { name: 'math_add', arguments: { a: 1, b: 1 } });
     const texts: string[] = [];
     for (let i = 0; i < 3; i++) {
@@ -147,8 +147,7 @@ for (const transport of servers) {
   });
 
   test(`each call of a batch is in flight for its caller while it runs (${transport})`, async (t) => {
-    const stage = await Stage.start({ transport, maxInFlightPerCaller: 1 });
-    t.after(() => stage.close());
+    const stage = await Stage.start(t, { transport, maxInFlightPerCaller: 1 });
     const waiting = async () => {
       const result = await stage.call('counts');
       return result.isError

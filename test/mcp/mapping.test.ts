@@ -4,10 +4,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { model, Router, Type } from '../../src/index.ts';
 import { replied, Stage } from './stage.ts';
 
-async function serving(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
-  const stage = await Stage.start({ router, mcpTools: [...mcpTools] });
-  t.after(() => stage.close());
-  return stage;
+function serving(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
+  return Stage.start(t, { router, mcpTools: [...mcpTools] });
 }
 
 async function listed(t: TestContext, router: Router, mcpTools: readonly string[] = []) {

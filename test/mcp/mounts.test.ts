@@ -1,12 +1,11 @@
 /** docs/mounting.md: agents in a server of one's own. */
 
 import assert from 'node:assert/strict';
-import type { RequestListener } from 'node:http';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import express, { type Request } from 'express';
 import fastify from 'fastify';
-import { type CallContext, Router, type RpcApp, RpcError } from '../../src/index.ts';
-import { fastifyClient, inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { type CallContext, Router, RpcError } from '../../src/index.ts';
+import { fastifyClient, makeApp, mountApp } from '../harness.ts';
 import { post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { headersOf, modern, replied, textOf } from './stage.ts';
 
@@ -18,14 +17,7 @@ router.rpc(
 
 const body = modern('tools/call', { name: 'who', arguments: {} });
 
-function appFor(t: TestContext): RpcApp {
-  return makeApp(t, { router, mcp: true }).app;
-}
-
-async function clientOf(t: TestContext, listener: RequestListener): Promise<RawClient> {
-  const own = inReverse(t);
-  return rawClients(own, await listenTo(own, listener))();
-}
+const options = { router, mcp: true };
 
 function ask(client: RawClient, path: string, headers = {}): Promise<RawResponse> {
   const own = { host: 'localhost', ...headersOf(body), ...headers };
@@ -34,26 +26,24 @@ function ask(client: RawClient, path: string, headers = {}): Promise<RawResponse
 
 describe('MCP in a server of one’s own', () => {
   test('node:http: at /mcp, under the rules of a local server', async (t) => {
-    const client = await clientOf(t, appFor(t).nodeHandler());
+    const mounted = await mountApp(t, options);
+    const client = mounted.client();
     assert.equal((await ask(client, '/mcp')).status, 200);
     assert.equal((await ask(client, '/mcp', { host: 'evil.example' })).status, 403);
     assert.equal((await ask(client, '/mcp', { origin: 'https://evil.example' })).status, 403);
   });
 
   test('Express: behind its parser, by its session, wherever it is mounted', async (t) => {
-    const app = appFor(t);
     const auth = (request: Request): unknown => {
       const user = request.get('x-user');
       if (user === undefined) throw new RpcError(4010, 'Log in');
       return { user };
     };
-    const web = express();
-    web.use(express.json());
-    const handler = app.nodeHandler({ auth });
-    web.use('/mcp', handler);
-    web.use('/api', handler);
-    web.all('/rpc', handler);
-    const client = await clientOf(t, web);
+    const mounted = await mountApp(t, options, (app) => {
+      const handler = app.nodeHandler({ auth });
+      return express().use(express.json()).use(['/mcp', '/api'], handler).all('/rpc', handler);
+    });
+    const client = mounted.client();
     for (const path of ['/mcp', '/api/mcp']) {
       const response = await ask(client, path, { 'x-user': 'ann' });
       assert.equal(response.status, 200, path);
@@ -66,7 +56,7 @@ describe('MCP in a server of one’s own', () => {
   });
 
   test('Fastify: a route of its own', async (t) => {
-    const app = appFor(t);
+    const { app } = makeApp(t, options);
     const web = fastify();
     web.all('/mcp', app.nodeHandler());
     const client = await fastifyClient(t, web);

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
 import fastify from 'fastify';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { fastifyClient, inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { fastifyClient, makeApp, mountApp } from '../harness.ts';
 import { header, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { refusal } from '../refusal.ts';
 import { servers } from '../servers.ts';
@@ -58,12 +58,8 @@ function ask(client: RawClient, method: string, path: string, more = ''): Promis
 const parsed = (response: RawResponse): unknown => JSON.parse(response.body.toString());
 
 for (const transport of servers) {
-  const start = async (t: TestContext, options: Partial<AppOptions> = {}): Promise<Stage> => {
-    const own = { router, modules: undefined, transport, authenticate };
-    const stage = await Stage.start({ ...own, ...signIn, ...options });
-    t.after(() => stage.close());
-    return stage;
-  };
+  const start = (t: TestContext, options: Partial<AppOptions> = {}): Promise<Stage> =>
+    Stage.start(t, { router, transport, authenticate, ...signIn, ...options });
 
   describe(`agents that sign in, on ${transport}`, () => {
     test('metadata are at the path of MCP and without it, for pages of every origin', async (t) => {
@@ -218,17 +214,13 @@ describe('agents that sign in to a server of one’s own', () => {
   const options = { router, mcp: true, ...signIn, publicUrl };
 
   test('Express: below a prefix, or at a path of its own, by its login', async (t) => {
-    const app = makeApp(t, options).app;
-    const web = express();
     const auth = (): never => {
       throw new RpcError(4010, 'Sign in');
     };
-    const handler = app.nodeHandler({ auth });
-    web.use('/api', handler);
-    web.use('/mcp', handler);
-    web.use(wellKnown, handler);
-    const own = inReverse(t);
-    const client = rawClients(own, await listenTo(own, web))();
+    const mounted = await mountApp(t, options, (app) =>
+      express().use(['/api', '/mcp', wellKnown], app.nodeHandler({ auth })),
+    );
+    const client = mounted.client();
     for (const path of [
       `/api${wellKnown}/mcp`,
       `/api${wellKnown}`,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { type AppOptions, RpcApp } from '../../src/index.ts';
+import type { AppOptions, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { recorder, usual } from '../harness.ts';
-import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { type Lifetime, type StartedApp, startApp } from '../harness.ts';
+import { header, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 
 export const version = '2026-07-28';
 
@@ -50,35 +50,22 @@ export function headersOf(body: string): Headers {
 /** A server of the procedures in test/fixtures/mcp, and a client that writes bytes as they are. */
 export class Stage {
   readonly app: RpcApp;
-  readonly lines: ReturnType<typeof recorder>['lines'];
-  readonly client: RawClient;
+  readonly lines: StartedApp['lines'];
   readonly port: number;
-  readonly #clients: RawClient[] = [];
+  readonly connect: () => RawClient;
+  readonly client: RawClient;
 
-  private constructor(app: RpcApp, lines: Stage['lines'], port: number) {
+  private constructor({ app, lines, port, client }: StartedApp) {
     this.app = app;
     this.lines = lines;
     this.port = port;
-    this.client = this.connect();
+    this.connect = client;
+    this.client = client();
   }
 
-  static async start(options: Partial<AppOptions> = {}): Promise<Stage> {
-    const { log, lines } = recorder();
+  static async start(t: Lifetime, options: Partial<AppOptions> = {}): Promise<Stage> {
     const source = options.router === undefined ? { modules: [tools] } : {};
-    const app = new RpcApp({ ...source, mcp: true, ...usual, port: 0, log, ...options });
-    const { port } = await app.listen();
-    return new Stage(app, lines, port);
-  }
-
-  async close(): Promise<void> {
-    for (const client of this.#clients) client.destroy();
-    await this.app.close();
-  }
-
-  connect(): RawClient {
-    const client = new RawClient(this.port);
-    this.#clients.push(client);
-    return client;
+    return new Stage(await startApp(t, { ...source, mcp: true, ...options }));
   }
 
   /** Sends a body to /mcp as it is. */

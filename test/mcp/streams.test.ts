@@ -1,7 +1,8 @@
 /** docs/protocol.md, "Tools for agents (MCP)": streaming procedures, over each server. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { Router } from '../../src/index.ts';
+import { suiteLifetime } from '../harness.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { header, post } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
@@ -9,11 +10,11 @@ import { headersOf, legacy, meta, replied, Stage, textOf } from './stage.ts';
 
 for (const transport of servers) {
   describe(`streams as tools on ${transport}`, () => {
+    const lifetime = suiteLifetime();
     let stage: Stage;
     before(async () => {
-      stage = await Stage.start({ transport, maxReplyBytes: 16 * 1024 });
+      stage = await Stage.start(lifetime, { transport, maxReplyBytes: 16 * 1024 });
     });
-    after(() => stage.close());
 
     test('progress is told where it is asked for, and the result is the call’s own', async () => {
       for (const isLegacy of [false, true]) {
@@ -102,8 +103,7 @@ for (const transport of servers) {
         ended();
       }
     });
-    const stage = await Stage.start({ router, modules: undefined, transport });
-    t.after(() => stage.close());
+    const stage = await Stage.start(t, { router, transport });
     const client = new EventClient(stage.port);
     const own = { ...meta, progressToken: 1 };
     const body = legacy('tools/call', { name: 'endless', _meta: own });

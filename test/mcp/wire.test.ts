@@ -1,6 +1,7 @@
 /** docs/protocol.md, "Tools for agents (MCP)": the wire, over each server. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { suiteLifetime } from '../harness.ts';
 import { header } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, meta, modern, replied, Stage, textOf, version } from './stage.ts';
@@ -9,11 +10,11 @@ const S = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"tandem-rpc","v
 
 for (const transport of servers) {
   describe(`MCP on ${transport}`, () => {
+    const lifetime = suiteLifetime();
     let stage: Stage;
     before(async () => {
-      stage = await Stage.start({ transport, maxBatch: 4 });
+      stage = await Stage.start(lifetime, { transport, maxBatch: 4 });
     });
-    after(() => stage.close());
 
     test('answers to the letter', async () => {
       const transcript = [

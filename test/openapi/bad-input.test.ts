@@ -1,6 +1,7 @@
 /** What no client should send: each has its status and a problem document, and nothing of it runs. */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { suiteLifetime } from '../harness.ts';
 import { header, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import type { ServerName } from '../servers.ts';
 import { openSite, ownServers, type Problem, problemOf, type Site } from './site.ts';
@@ -163,15 +164,12 @@ async function send(client: RawClient, { head, body }: BadInput): Promise<RawRes
 
 for (const way of ownServers) {
   describe(`bad input: ${way.name}`, () => {
+    const lifetime = suiteLifetime();
     let site: Site;
-    let ran: readonly string[];
     before(async () => {
-      site = await openSite(way, 'plain');
-      ran = await site.seen();
-    });
-    after(async () => {
-      assert.deepEqual(await site.seen(), ran, 'something has run');
-      await site.close();
+      site = await openSite(lifetime, way, 'plain');
+      const ran = await site.seen();
+      lifetime.after(async () => assert.deepEqual(await site.seen(), ran, 'something has run'));
     });
 
     for (const input of inputs) {

@@ -1,30 +1,25 @@
 /** A gateway gives the procedures of its members URLs: what a client sees is the same. */
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { Router } from '../../src/index.ts';
 import router from '../fixtures/openapi/service.ts';
+import { suiteLifetime } from '../harness.ts';
 import { serve, untilReady } from '../nats/apps.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
 import { cases } from './cases/index.ts';
 import { ownServer, type Site, type SiteName, sites } from './site.ts';
 
 describeNats('procedures as URLs: a gateway', () => {
+  const lifetime = suiteLifetime();
   let server: NatsServer;
   const open = new Map<SiteName, Promise<Site>>();
-  const ends: (() => Promise<void>)[] = [];
   before(async () => {
-    server = await NatsServer.start();
-    const lifetime = { after: (end: () => Promise<void>) => ends.push(end) };
+    server = await NatsServer.startFor(lifetime);
     await serve(lifetime, { router, nats: { servers: server.url, role: 'member' } });
-  });
-  after(async () => {
-    for (const site of open.values()) await (await site).close();
-    for (const end of ends) await end();
-    await server.close();
   });
 
   const gateway = async (name: SiteName): Promise<Site> => {
     const nats = { servers: server.url, role: 'gateway' } as const;
-    const site = await ownServer('node')({ router: new Router(), ...sites[name], nats });
+    const site = await ownServer('node')(lifetime, { router: new Router(), ...sites[name], nats });
     await untilReady(`http://127.0.0.1:${site.port}/rpc`);
     return site;
   };

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import { type CallContext, Router, type RpcApp, RpcError, Type } from '../../src/index.ts';
-import { inReverse, listenTo, makeApp } from '../harness.ts';
+import { mountApp } from '../harness.ts';
 import { header } from '../http/raw-client.ts';
 import { jsonOf, problemOf, Site } from './site.ts';
 
@@ -22,11 +22,8 @@ router.rpc(
 );
 
 async function siteOf(t: TestContext, listenerOf: (app: RpcApp) => RequestListener): Promise<Site> {
-  const own = inReverse(t);
-  const { app } = makeApp(own, { router, httpPath: '/api' });
-  const site = new Site(await listenTo(own, listenerOf(app)), async () => {});
-  own.after(() => site.close());
-  return site;
+  const { port, client } = await mountApp(t, { router, httpPath: '/api' }, listenerOf);
+  return new Site(port, client);
 }
 
 describe('URLs of procedures in a server of one’s own', () => {

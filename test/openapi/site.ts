@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fastify from 'fastify';
-import { type AppOptions, type RateLimitStore, RpcApp, RpcError } from '../../src/index.ts';
+import { type AppOptions, type RateLimitStore, type RpcApp, RpcError } from '../../src/index.ts';
 import router from '../fixtures/openapi/service.ts';
-import { recorder, usual } from '../harness.ts';
-import { header, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { inReverse, type Lifetime, makeApp, mountApp, rawClients, startApp } from '../harness.ts';
+import { header, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { isIncluded, type ServerName } from '../servers.ts';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -19,24 +18,12 @@ export type Event = readonly [name: string, data: unknown];
 export class Site {
   /** Or the path of a Unix socket. */
   readonly port: number | string;
-  readonly #clients = new Set<RawClient>();
-  readonly #close: () => Promise<unknown>;
+  readonly connect: () => RawClient;
   #client: RawClient | undefined;
 
-  constructor(port: number | string, close: () => Promise<unknown>) {
+  constructor(port: number | string, connect: () => RawClient) {
     this.port = port;
-    this.#close = close;
-  }
-
-  async close(): Promise<void> {
-    for (const client of this.#clients) client.destroy();
-    await this.#close();
-  }
-
-  connect(): RawClient {
-    const client = new RawClient(this.port);
-    this.#clients.add(client);
-    return client;
+    this.connect = connect;
   }
 
   /** Sends the headers that are given, the Host, and the length of a body; nothing else. */
@@ -167,39 +154,31 @@ export interface Way {
   readonly name: string;
   /** The server of this package that it has. */
   readonly server?: ServerName;
-  open(options: AppOptions): Promise<Site>;
+  open(t: Lifetime, options: AppOptions): Promise<Site>;
 }
 
-function appOf(options: AppOptions): RpcApp {
-  return new RpcApp({ httpPath: '/api', port: 0, ...usual, log: recorder().log, ...options });
-}
+const httpPath = '/api';
 
 /** The procedures of the tests, behind one way in. */
-export function openSite(way: Way, name: SiteName): Promise<Site> {
-  return way.open({ router, ...sites[name] } as AppOptions);
+export function openSite(t: Lifetime, way: Way, name: SiteName): Promise<Site> {
+  return way.open(t, { router, ...sites[name] } as AppOptions);
 }
 
 export function ownServer(transport: ServerName): Way['open'] {
-  return async (options) => {
-    const app = appOf({ ...options, transport });
-    const { port } = await app.listen();
-    assert.equal(app.transport, transport);
-    return new Site(port, () => app.close());
+  return async (t, options) => {
+    const { port, client } = await startApp(t, { httpPath, ...options, transport });
+    return new Site(port, client);
   };
 }
 
 function mounted(
   put: (handler: ReturnType<RpcApp['nodeHandler']>) => RequestListener,
 ): Way['open'] {
-  return async (options) => {
-    const app = appOf(options);
-    const server = createServer(put(app.nodeHandler()));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    await app.dispatcher.ready();
-    return new Site((server.address() as AddressInfo).port, async () => {
-      server.close();
-      await app.close();
-    });
+  return async (t, options) => {
+    const { port, client } = await mountApp(t, { httpPath, ...options }, (app) =>
+      put(app.nodeHandler()),
+    );
+    return new Site(port, client);
   };
 }
 
@@ -217,8 +196,9 @@ const all: readonly Way[] = [
   },
   {
     name: 'nodeHandler() in Fastify',
-    open: async (options) => {
-      const app = appOf(options);
+    open: async (t, options) => {
+      const own = inReverse(t);
+      const { app } = makeApp(own, { httpPath, ...options });
       const web = fastify();
       web.removeAllContentTypeParsers();
       web.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -226,11 +206,10 @@ const all: readonly Way[] = [
       web.all('/api/*', handler);
       web.get('/openapi.json', handler);
       await web.listen({ host: '127.0.0.1', port: 0 });
+      own.after(() => web.close());
       await app.dispatcher.ready();
-      return new Site((web.server.address() as AddressInfo).port, async () => {
-        await web.close();
-        await app.close();
-      });
+      const { port } = web.server.address() as AddressInfo;
+      return new Site(port, rawClients(own, port));
     },
   },
 ];

@@ -7,7 +7,7 @@ import { HttpApi } from '../../src/extras/openapi/http-api.ts';
 import { type AppOptions, Dispatcher, Router, Type } from '../../src/index.ts';
 import { listen } from '../../src/server/http/listen.ts';
 import router from '../fixtures/openapi/service.ts';
-import { startApp } from '../harness.ts';
+import { inReverse, rawClients, startApp } from '../harness.ts';
 import { header, socketPath } from '../http/raw-client.ts';
 import { defaults } from '../http/stub-server.ts';
 import { type ServerName, servers } from '../servers.ts';
@@ -23,12 +23,11 @@ async function starting(t: TestContext, transport: ServerName): Promise<[Site, D
     openApi: () => api.document(),
   };
   const server = await listen(dispatcher, options, transport);
-  const site = new Site(server.address.port, async () => {
-    await server.close();
-    await dispatcher.close();
-  });
-  t.after(() => site.close());
-  return [site, dispatcher];
+  const own = inReverse(t);
+  own.after(() => dispatcher.close());
+  own.after(() => server.close());
+  const { port } = server.address;
+  return [new Site(port, rawClients(own, port)), dispatcher];
 }
 
 for (const transport of servers) {
@@ -48,8 +47,7 @@ for (const transport of servers) {
       const preflight = await site.ask('OPTIONS', '/api/save');
       assert.equal(header(preflight, 'allow'), 'GET, HEAD, POST, OPTIONS');
       assert.equal((await site.ask('GET', '/openapi.json')).status, 503);
-      const others = Array.from({ length: 9 }, () => new Site(site.port, async () => {}));
-      t.after(() => Promise.all(others.map((other) => other.close())));
+      const others = Array.from({ length: 9 }, () => new Site(site.port, site.connect));
       const image = { 'content-type': 'image/png' };
       const asked = Promise.all([
         others[0]!.get('math.add?a=1'),
@@ -100,10 +98,8 @@ describe('the document of a service with URLs', () => {
   ): Promise<[Site, Router]> => {
     const own = new Router();
     own.merge(router);
-    const { port } = await startApp(t, { router: own, ...options } as AppOptions);
-    const site = new Site(port, async () => {});
-    t.after(() => site.close());
-    return [site, own];
+    const { port, client } = await startApp(t, { router: own, ...options } as AppOptions);
+    return [new Site(port, client), own];
   };
 
   test('is one of the formats of /rpc, and another one when its procedures change', async (t) => {
@@ -132,9 +128,8 @@ describe('the document of a service with URLs', () => {
 for (const transport of servers) {
   test(`a service on a Unix socket has URLs too: ${transport}`, async (t) => {
     const socket = socketPath();
-    await startApp(t, { router, httpPath: '/api', transport, socket });
-    const site = new Site(socket, async () => {});
-    t.after(() => site.close());
+    const { client } = await startApp(t, { router, httpPath: '/api', transport, socket });
+    const site = new Site(socket, client);
     assert.equal(jsonOf(await site.get('math.add?a=1')), 2);
     assert.equal((await site.ask('POST', '/api/reset')).status, 204);
     // Nobody knows who else reaches it, through a proxy.

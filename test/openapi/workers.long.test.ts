@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { moduleUrl } from '../files.ts';
+import { before, describe, test } from 'node:test';
+import { moduleUrl, temporaryFolder } from '../files.ts';
+import { suiteLifetime } from '../harness.ts';
 import { header } from '../http/raw-client.ts';
 import { until } from '../turns.ts';
 import { jsonOf, ownServers, problemOf, type Site } from './site.ts';
@@ -19,14 +19,11 @@ function counting(size: number): Buffer {
 
 for (const way of ownServers) {
   describe(`URLs of procedures in workers: ${way.name}`, () => {
-    const folder = mkdtempSync(join(tmpdir(), 'tandem-urls-'));
+    const lifetime = suiteLifetime();
+    const folder = temporaryFolder(lifetime);
     let site: Site;
     before(async () => {
-      site = await way.open({ modules, workers: 1, maxQueue: 0 });
-    });
-    after(async () => {
-      await site.close();
-      rmSync(folder, { recursive: true });
+      site = await way.open(lifetime, { modules, workers: 1, maxQueue: 0 });
     });
 
     test('31: a full queue is 503, and says when to come back', async () => {

@@ -1,14 +1,6 @@
 import type { AppOptions } from '../../../src/index.ts';
 import { moduleUrl } from '../../files.ts';
-import {
-  inReverse,
-  type Lifetime,
-  listenTo,
-  makeApp,
-  rawClients,
-  type StartedApp,
-  startApp,
-} from '../../harness.ts';
+import { type Lifetime, mountApp, type StartedApp, startApp } from '../../harness.ts';
 import { type ServerName, servers } from '../../servers.ts';
 
 type Carrier = ServerName | 'handler';
@@ -25,11 +17,7 @@ export async function serve(t: Lifetime, carrier: Carrier, given: AppOptions): P
   const source = given.router === undefined ? { modules: [procedures] } : {};
   const options = { ...source, corsOrigin: 'none', ...given };
   if (carrier !== 'handler') return startApp(t, { ...options, transport: carrier });
-  const own = inReverse(t);
-  const { app, lines } = makeApp(own, { ...options, transport: 'node' });
-  const port = await listenTo(own, app.nodeHandler());
-  await app.dispatcher.ready();
-  return { app, lines, client: rawClients(own, port) };
+  return mountApp(t, { ...options, transport: 'node' });
 }
 
 /** A promise and what settles it. */

@@ -178,106 +178,58 @@ describe('files that can not be used for TLS are a start-up error of one line', 
   const unreadable = file('unreadable.pem', key);
   chmodSync(unreadable, 0);
 
-  for (const [name, tlsKey, tlsCert, message] of [
+  const noPermission = process.getuid?.() === 0 && 'root reads it';
+
+  for (const [name, given, fault, skip = false] of [
     [
       'no key there',
-      join(folder, 'no.pem'),
-      certPath,
-      /^option tlsKey: can't read .*no\.pem: there is no such file$/,
+      { tlsKey: join(folder, 'no.pem') },
+      /^can't read .*no\.pem: there is no such file$/,
     ],
     [
       'no certificate there',
-      keyPath,
-      join(folder, 'no.pem'),
-      /^option tlsCert: can't read .*no\.pem: there is no such file$/,
+      { tlsCert: join(folder, 'no.pem') },
+      /^can't read .*no\.pem: there is no such file$/,
     ],
+    ['a folder', { tlsKey: join(folder, 'folder') }, /^can't read .*folder: it is a folder$/],
     [
-      'a folder',
-      join(folder, 'folder'),
-      certPath,
-      /^option tlsKey: can't read .*folder: it is a folder$/,
+      'a file without permission',
+      { tlsKey: unreadable },
+      /^can't read .*: no permission to read it$/,
+      noPermission,
     ],
-    [
-      'text for a key',
-      text,
-      certPath,
-      /^option tlsKey: .*text\.pem holds no private key in PEM form$/,
-    ],
-    [
-      'the certificate for a key',
-      certPath,
-      certPath,
-      /^option tlsKey: .* holds no private key in PEM form$/,
-    ],
-    [
-      'text for a certificate',
-      keyPath,
-      text,
-      /^option tlsCert: .*text\.pem holds no certificate in PEM form$/,
-    ],
-    [
-      'the key for a certificate',
-      keyPath,
-      keyPath,
-      /^option tlsCert: .* holds no certificate in PEM form$/,
-    ],
-    [
-      'a certificate cut off',
-      keyPath,
-      cut,
-      /^option tlsCert: .* holds no certificate in PEM form$/,
-    ],
-    [
-      'a binary certificate',
-      keyPath,
-      der,
-      /^option tlsCert: .*cert\.der holds no certificate in PEM form$/,
-    ],
-    ['a broken chain', keyPath, chain, /^option tlsCert: .*chain\.pem can't be used: /],
-    [
-      'an encrypted key',
-      encrypted,
-      certPath,
-      /^option tlsKey: .* is encrypted: give it without its passphrase/,
-    ],
+    ['text for a key', { tlsKey: text }, /text\.pem holds no private key in PEM form$/],
+    ['the certificate for a key', { tlsKey: certPath }, / holds no private key in PEM form$/],
+    ['text for a certificate', { tlsCert: text }, /text\.pem holds no certificate in PEM form$/],
+    ['the key for a certificate', { tlsCert: keyPath }, / holds no certificate in PEM form$/],
+    ['a certificate cut off', { tlsCert: cut }, / holds no certificate in PEM form$/],
+    ['a binary certificate', { tlsCert: der }, /cert\.der holds no certificate in PEM form$/],
+    ['a broken chain', { tlsCert: chain }, /chain\.pem can't be used: /],
+    ['an encrypted key', { tlsKey: encrypted }, / is encrypted: give it without its passphrase/],
     [
       'a key of another certificate',
-      otherKey,
-      certPath,
-      /^option tlsKey: the key in .*other\.pem is not that of the certificate in /,
+      { tlsKey: otherKey },
+      /^the key in .*other\.pem is not that of the certificate in /,
     ],
   ] as const) {
-    test(name, async () => {
+    test(name, { skip }, async () => {
       for (const transport of servers) {
         const app = new RpcApp({
           modules: [procedures],
           port: 0,
           transport,
-          tlsKey,
-          tlsCert,
+          ...tls,
+          ...given,
           logLevel: 'silent',
         });
-        assert.match(await refusalOf(app.listen()), message);
+        const [, option, said = ''] =
+          /^option (\w+): (.*)$/.exec(await refusalOf(app.listen())) ?? [];
+        assert.deepEqual([option], Object.keys(given));
+        assert.match(said, fault);
         await app.close();
       }
     });
   }
-
-  test('a file without permission', {
-    skip: process.getuid?.() === 0 && 'root reads it',
-  }, async () => {
-    const app = new RpcApp({
-      modules: [procedures],
-      port: 0,
-      tlsKey: unreadable,
-      tlsCert: certPath,
-      logLevel: 'silent',
-    });
-    await assert.rejects(app.listen(), {
-      message: /^option tlsKey: can't read .*: no permission to read it$/,
-    });
-    await app.close();
-  });
 
   for (const [given, missing] of [
     ['tlsKey', 'tlsCert'],

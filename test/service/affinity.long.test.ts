@@ -1,40 +1,61 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { DispatchOptions } from '../../src/index.ts';
 import { fixture, Running, resultOf } from './running.ts';
 
 const options = { modules: [fixture('affinity.ts')], workers: 2, spareWorkers: 0 };
 
-/** Value of a series of /metrics; 0: there is none. */
-async function countOf(running: Running, series: string): Promise<number> {
-  const text = (await running.dispatcher.metrics?.text()) ?? '';
-  const line = text.split('\n').find((one) => one.startsWith(`${series} `));
-  return line === undefined ? 0 : Number(line.slice(series.length + 1));
+/** The calls of a procedure with affinity, by outcome. */
+function countsOf(running: Running, method: string) {
+  const calls = running.dispatcher.metrics?.snapshot().calls;
+  const counts = calls?.find(({ procedure }) => procedure === method)?.affinity;
+  return { hit: 0, steal: 0, none: 0, ...counts?.calls };
 }
 
-test('affinity: one call at a time goes to the worker of its key; positional params and JSON-RPC batches have no key', async (t) => {
-  const running = await Running.start(t, options);
-  for (let id = 0; id < 20; id++) {
-    resultOf(await running.ask({ method: 'render', params: { docId: 'a' }, id }));
+/** The thread of the first call that goes to the worker of its key. Others go elsewhere while the machine holds that worker up. */
+async function homeOf(
+  running: Running,
+  method: string,
+  [params, options]: readonly [params: object, options?: DispatchOptions],
+): Promise<unknown> {
+  const before = countsOf(running, method);
+  for (let calls = 1; ; calls++) {
+    const thread = resultOf(await running.ask({ method, params, id: 1 }, options));
+    const { hit, steal, none } = countsOf(running, method);
+    assert.deepEqual([hit + steal, none], [before.hit + before.steal + calls, before.none]);
+    if (hit > before.hit) return thread;
   }
+}
+
+for (const [method, keyOf] of [
+  ['render', (key: number) => [{ docId: key }] as const],
+  ['mine', (key: number) => [{}, { remoteAddress: `192.0.2.${key}` }] as const],
+] as const) {
+  test(`${method}: one call at a time goes to the worker of its key, and both workers have keys`, async (t) => {
+    const running = await Running.start(t, options);
+    const round = async (): Promise<unknown[]> => {
+      const threads: unknown[] = [];
+      for (let key = 0; key < 10; key++) {
+        threads.push(await homeOf(running, method, keyOf(key)));
+      }
+      return threads;
+    };
+    const threads = await round();
+    assert.equal(new Set(threads).size, 2);
+    assert.deepEqual(await round(), threads);
+  });
+}
+
+test('positional params have no key, and JSON-RPC batches none', async (t) => {
+  const running = await Running.start(t, options);
   resultOf(await running.ask({ method: 'render', params: ['a'], id: 1 }));
   const entry = { method: 'render', params: { docId: 'a' }, id: 1 };
   assert.equal(JSON.parse((await running.ask([entry, entry])) ?? '').length, 2);
-  const total = (outcome: string): Promise<number> =>
-    countOf(running, `tandem_affinity_total{procedure="render",outcome="${outcome}"}`);
-  const [hits, steals] = [await total('hit'), await total('steal')];
-  // A worker that the machine holds up counts as busy: another one takes the call.
-  assert.equal(hits + steals, 20);
-  assert.ok(hits > 10, `${hits} hits`);
-  assert.equal(await total('none'), 1);
+  assert.deepEqual(countsOf(running, 'render'), { hit: 0, steal: 0, none: 1 });
 });
 
-test("affinity 'caller': the calls of one caller go to one worker, beside maxConcurrency and calls without affinity", async (t) => {
+test('calls with affinity, with maxConcurrency beside it and without are all answered', async (t) => {
   const running = await Running.start(t, options);
-  for (let id = 0; id < 20; id++) {
-    resultOf(await running.ask({ method: 'mine', params: {}, id }));
-  }
-  const hits = await countOf(running, 'tandem_affinity_total{procedure="mine",outcome="hit"}');
-  assert.ok(hits > 10, `${hits} hits`);
   const methods = ['bounded', 'anywhere', 'mine', 'render'];
   const calls = Array.from({ length: 80 }, (_, id) =>
     running.ask({ method: methods[id % 4], params: { docId: id % 7 }, id }),

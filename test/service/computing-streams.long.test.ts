@@ -135,7 +135,16 @@ class HeldSlices {
       await until(() => this.#read(thread, Own.begun) > before);
       await until(() => this.#read(thread, Own.isHeld) === 1);
     }
+    // A thread without streams that the machine holds up keeps its calls, or gives them back to one that has streams: no slice may end meanwhile.
+    const isIdle = (): boolean =>
+      this.#threadStats.every(({ streams, inFlight }) => streams > 0 || inFlight === 0);
+    await until(isIdle);
     await turns();
+  }
+
+  get #threadStats() {
+    const { workers = [], express } = this.#service.stats().pool ?? {};
+    return express === undefined ? workers : [...workers, express];
   }
 
   /** @returns what the call met, and the slices that had begun when it was sent, by thread; undefined: it had no time left */
@@ -152,11 +161,7 @@ class HeldSlices {
     this.open();
     await Promise.all(this.#streams.splice(0).map((stream) => stream.return(undefined)));
     this.#threads.clear();
-    const isOver = (): boolean => {
-      const { workers = [], express } = this.#service.stats().pool ?? {};
-      return [...workers, express].every((one) => !one || one.streams + one.left === 0);
-    };
-    await until(isOver);
+    await until(() => this.#threadStats.every((one) => one.streams + one.left === 0));
   }
 
   /** From now on slices end by themselves. */

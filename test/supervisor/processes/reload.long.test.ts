@@ -94,9 +94,7 @@ describe('a bad edit and SIGHUP', () => {
 
 describe('a reload that hangs', () => {
   for (const [what, code] of [
-    ['a top-level await', hang],
     ['a loop', `${begun} for (;;);`],
-    ['setup()', `export const setup = () => { ${begun} return new Promise(() => {}); };`],
     ['a top-level await on the main thread', mainOnly(hang)],
   ] as const) {
     test(`${what}: the mended file is loaded at the next SIGHUP`, async (t) => {

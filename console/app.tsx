@@ -33,19 +33,19 @@ export function App() {
       <header class="bar">
         <a class="brand" href={callsUrl === undefined ? '#/live' : '#/'}>
           <Mark />
-          Tandem <span class="version">{facts.version}</span>
+          Tandem <span class="hint">{facts.version}</span>
         </a>
         <nav aria-label="Views">
           {callsUrl !== undefined && (
             <>
               {tab('#/', view === 'procedures' || view === 'procedure', 'Procedures')}
-              {tab('#/batch', view === 'batch', 'Batch', <Count of={batch.value} />)}
-              {tab('#/history', view === 'history', 'History', <Count of={exchanges.value} />)}
+              {tab('#/batch', view === 'batch', 'Batch ', <Count of={batch.value} />)}
+              {tab('#/history', view === 'history', 'History ', <Count of={exchanges.value} />)}
             </>
           )}
           {facts.live && tab('#/live', view === 'live', 'Live')}
         </nav>
-        <div class="tools">
+        <div class="tools end">
           <button
             type="button"
             class="quiet"
@@ -76,7 +76,7 @@ export function App() {
 }
 
 function Count({ of }: { readonly of: readonly unknown[] }) {
-  return of.length > 0 && <span class="count">{of.length}</span>;
+  return of.length > 0 && <span class="badge">{of.length}</span>;
 }
 
 function Content({ current }: { readonly current: Route }) {
@@ -107,12 +107,12 @@ function Welcome() {
   return (
     <div class="welcome">
       <h1>{value.state === 'loading' ? 'Loading…' : 'Try a procedure'}</h1>
-      <p>
+      <p class="hint">
         {isEmpty
           ? 'This service has no procedures.'
           : 'Choose one on the left. The editor begins with an example of its params.'}
       </p>
-      <dl class="keys">
+      <dl class="keys hint">
         <dt>
           <kbd>/</kbd>
         </dt>

@@ -15,7 +15,7 @@ import { paramsSchema } from './suggestions.ts';
 
 const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: 'var(--j-name)' },
-  { tag: tags.string, color: 'var(--j-string)' },
+  { tag: tags.string, color: 'var(--good)' },
   { tag: tags.number, color: 'var(--j-number)' },
   { tag: [tags.bool, tags.null], color: 'var(--j-word)' },
 ]);

@@ -53,10 +53,12 @@ export function Chart({ title, lines, samples }: ChartProps) {
     <figure class="card chart">
       <figcaption class="row">
         <h2>{title}</h2>
-        <ul class="legend">
+        <ul class="row hint legend">
           {lines.map(({ label, of, text }, index) => (
             <li key={label}>
-              <i class={`swatch line-${index + 1}`} aria-hidden="true" />
+              <b class={`line-${index + 1}`} aria-hidden="true">
+                —
+              </b>{' '}
               {label} <strong>{last === undefined ? '–' : shown(of(last), text)}</strong>
             </li>
           ))}
@@ -93,7 +95,6 @@ function shown(value: number, text: (value: number) => string): string {
 }
 
 function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
-  const styles = getComputedStyle(host);
   // A canvas takes no light-dark(): the colours are asked of elements that have them.
   const colour = (name: string): string => {
     const probe = document.createElement('i');
@@ -103,11 +104,10 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
     probe.remove();
     return found;
   };
-  const faint = colour('probe-grid');
   const axis = {
-    stroke: colour('probe-text'),
-    font: `11px ${styles.fontFamily}`,
-    grid: { stroke: faint, width: 1 },
+    stroke: colour('hint'),
+    font: `11px ${getComputedStyle(host).fontFamily}`,
+    grid: { stroke: getComputedStyle(host.parentElement ?? host).borderTopColor, width: 1 },
     ticks: { show: false },
   };
   const scales = [...new Set(lines.map(({ scale = 'y' }) => scale))];

@@ -52,7 +52,7 @@ export function LiveView() {
   const { figures, samples } = value;
   return (
     <div class="live">
-      <div class="row head">
+      <div class="row">
         <h1>Live</h1>
         <span class={`badge ${figures.state === 'ready' ? 'good' : 'bad'}`}>{figures.state}</span>
       </div>
@@ -112,7 +112,7 @@ function Tiles({
     <dl class="card tiles">
       {[...tiles, ...(hasMembers ? remote : [])].map(([label, value]) => (
         <div key={label}>
-          <dt>{label}</dt>
+          <dt class="hint">{label}</dt>
           <dd>{value}</dd>
         </div>
       ))}
@@ -134,7 +134,9 @@ function EventList({ events }: Pick<Figures, 'events'>) {
         <ol class="box rows events" reversed tabIndex={0} aria-label="Events, the newest first">
           {events.toReversed().map((event, index) => (
             <li class="row" key={`${event.at} ${event.process} ${events.length - index}`}>
-              <time dateTime={new Date(event.at).toISOString()}>{timeText(event.at)}</time>
+              <time class="hint" dateTime={new Date(event.at).toISOString()}>
+                {timeText(event.at)}
+              </time>
               {hasProcesses && <span class="tag">{processText(event.process)}</span>}
               <span class={`tag ${isBad(event.event) ? 'warn' : ''}`}>{event.event}</span>
               <span class="event-text">{event.text}</span>

@@ -32,7 +32,6 @@ function FiguresTable<Row>(props: FiguresTableProps<Row>) {
       ) : (
         <Table
           label={title}
-          class="figures"
           rows={shown}
           columns={columns.filter((column) => column !== false)}
           keyOf={keyOf}
@@ -129,7 +128,7 @@ export function ProcedureTable({ rows, placement }: ProcedureTableProps) {
             return placed === undefined ? '–' : <span class="tag">{placed.place}</span>;
           },
         },
-        { head: 'because', cell: ({ name }) => placement[name]?.reason, class: 'reason' },
+        { head: 'because', cell: ({ name }) => placement[name]?.reason, class: 'hint reason' },
         { head: 'calls/s', number: ({ callsPerSecond }) => callsPerSecond, text: numberText },
         { head: 'busy', number: ({ busy }) => busy, text: shareText },
         { head: 'calls', number: ({ calls }) => calls },

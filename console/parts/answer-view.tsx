@@ -15,12 +15,12 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
       <div class="row head">
         <h2>{kind === 'stream' ? 'Stream' : 'Answer'}</h2>
         <p class="hint row facts" aria-live="polite">
-          {state === 'running' && <span class="running">running…</span>}
+          {state === 'running' && <span class="busy">running…</span>}
           {state === 'stopped' && <span class="badge">stopped</span>}
           {answer !== undefined && <Facts answer={answer} />}
         </p>
         {stop !== undefined && (
-          <button type="button" class="stop" onClick={stop}>
+          <button type="button" class="end" onClick={stop}>
             Stop
           </button>
         )}
@@ -149,9 +149,9 @@ function StreamView({ exchange }: { readonly exchange: Exchange }) {
         >
           {values.toReversed().map(({ number, ms, text }) => (
             <li key={number}>
-              <span class="value-number">{number}</span>
+              <span class="hint number">{number}</span>
               <code>{text}</code>
-              <span class="value-time">{msText(ms)}</span>
+              <span class="hint">{msText(ms)}</span>
             </li>
           ))}
         </ol>

@@ -19,12 +19,14 @@ function Confirm({ title, text, action, onYes, onEnd }: Question & { readonly on
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} aria-labelledby="confirm-title" onClose={onEnd}>
-      <h2 id="confirm-title">{title}</h2>
+    <dialog ref={dialog} class="card" aria-labelledby="confirm-title" onClose={onEnd}>
+      <h2 class="head" id="confirm-title">
+        {title}
+      </h2>
       <p>{text}</p>
       <form class="row actions" method="dialog">
         <button type="submit">Cancel</button>
-        <button type="submit" class="danger" onClick={onYes}>
+        <button type="submit" class="primary danger" onClick={onYes}>
           {action}
         </button>
       </form>

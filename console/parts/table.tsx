@@ -18,14 +18,13 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row, index: number) => string | number;
   readonly label: string;
-  readonly class?: string;
 }
 
 /** A table that may be wider than the page, and is then moved by keyboard too. */
-export function Table<Row>({ rows, columns, keyOf, label, class: look }: TableProps<Row>) {
+export function Table<Row>({ rows, columns, keyOf, label }: TableProps<Row>) {
   return (
     <div class="box" role="group" aria-label={label} tabIndex={0}>
-      <table class={look}>
+      <table>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -55,7 +54,7 @@ function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row
   const { number, text = countText, isOfFaults } = column;
   const value = number(row);
   return (
-    <td class={isOfFaults && value > 0 ? 'number has-errors' : 'number'}>
+    <td class={isOfFaults && value > 0 ? 'number fault' : 'number'}>
       {Number.isNaN(value) ? '–' : text(value)}
     </td>
   );

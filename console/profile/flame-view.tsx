@@ -175,7 +175,6 @@ function FunctionTable({ rows }: { readonly rows: readonly ProfileRow[] }) {
       <h3>Functions</h3>
       <Table
         label="Functions by samples"
-        class="figures"
         rows={shown}
         keyOf={({ name, place }) => `${name} ${place}`}
         columns={[

@@ -86,13 +86,13 @@ function Entry({ entry, index, count }: EntryProps) {
     <li>
       <div class="entry-text">
         <code class="entry-name">{method}</code>
-        <code class="entry-params">{params === '' ? 'no params' : params}</code>
+        <code class="hint">{params === '' ? 'no params' : params}</code>
       </div>
       <label class="inline">
         <input type="checkbox" checked={isNotification} onChange={() => toggleNotification(key)} />
         notification
       </label>
-      <div class="entry-tools">
+      <div class="tools">
         {move(-1, '↑', 'up', index === 0)}
         {move(1, '↓', 'down', index === count - 1)}
         <button type="button" class="quiet" onClick={() => removeFromBatch(key)}>

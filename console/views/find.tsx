@@ -84,7 +84,7 @@ export function Find({ current }: { readonly current: string | undefined }) {
           query.value = event.currentTarget.value;
         }}
       />
-      <p class="found" aria-live="polite">
+      <p class="found hint" aria-live="polite">
         {found === procedures.value.length
           ? `${found.toLocaleString('en')} ${found === 1 ? 'procedure' : 'procedures'}`
           : `${found.toLocaleString('en')} of ${procedures.value.length.toLocaleString('en')}`}
@@ -95,7 +95,7 @@ export function Find({ current }: { readonly current: string | undefined }) {
             key={namespace}
             aria-label={namespace === '' ? 'without a namespace' : namespace}
           >
-            {namespace !== '' && <h2>{namespace}</h2>}
+            {namespace !== '' && <h2 class="hint">{namespace}</h2>}
             <ul>
               {members.map((one) => (
                 <li key={one.name}>
@@ -106,8 +106,10 @@ export function Find({ current }: { readonly current: string | undefined }) {
                     <span>
                       {namespace === '' ? one.name : one.name.slice(namespace.length + 1)}
                     </span>
-                    {one.stream !== undefined && <span class="tag">stream</span>}
-                    {one.effects?.destructive === true && <span class="tag warn">destructive</span>}
+                    {one.stream !== undefined && <span class="tag end">stream</span>}
+                    {one.effects?.destructive === true && (
+                      <span class="tag warn end">destructive</span>
+                    )}
                   </a>
                 </li>
               ))}

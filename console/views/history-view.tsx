@@ -43,11 +43,13 @@ function Row({ exchange }: { readonly exchange: Exchange }) {
   return (
     <details>
       <summary>
-        <time dateTime={at.toISOString()}>{timeText(at)}</time>
+        <time class="hint" dateTime={at.toISOString()}>
+          {timeText(at)}
+        </time>
         <code>{title}</code>
         {kind !== 'call' && <span class="tag">{kind}</span>}
-        <span class={`badge ${outcome.isGood ? 'good' : 'bad'}`}>{outcome.text}</span>
-        {answer !== undefined && <span class="took">{msText(answer.ms)}</span>}
+        <span class={`badge end ${outcome.isGood ? 'good' : 'bad'}`}>{outcome.text}</span>
+        {answer !== undefined && <span class="hint">{msText(answer.ms)}</span>}
       </summary>
       <pre class="json">{body}</pre>
       <div class="row actions">

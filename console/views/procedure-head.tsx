@@ -18,10 +18,10 @@ export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSche
         ‹ All procedures
       </a>
       <h1 id="procedure-title">{name}</h1>
-      <p class="signature">
+      <p class="hint">
         <code>{signatureOf(procedure)}</code>
       </p>
-      <p class="row tags">
+      <p class="row">
         {tags.map((tag) => (
           <span key={tag} class="tag">
             {tag}

@@ -82,7 +82,6 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
 
   return (
     <article
-      class="procedure"
       aria-labelledby="procedure-title"
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
@@ -91,7 +90,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
       }}
     >
       <ProcedureHead procedure={procedure} />
-      <section class="params" aria-label="Params">
+      <section aria-label="Params">
         <div class="row head">
           <h2>Params</h2>
           {procedure.parameters.length === 0 && <p class="hint">It declares none.</p>}
@@ -116,8 +115,8 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
           onClick={() => begin(usual)}
         >
           {isStream ? 'Open the stream' : 'Call'}{' '}
-          <span class="key" aria-hidden="true">
-            Ctrl ⏎
+          <span aria-hidden="true">
+            <kbd>Ctrl ⏎</kbd>
           </span>
         </button>
         {!isStream && (

@@ -19,7 +19,6 @@ export function RawView() {
         write here is sent to the letter.
       </p>
       <textarea
-        class="code"
         rows={8}
         aria-label="Request as JSON"
         spellcheck={false}

@@ -35,13 +35,14 @@ export function Snippets({ method, params, isStream }: SnippetsProps) {
     <section class="snippets" aria-label="The same call elsewhere">
       <div class="row head">
         <h2>Elsewhere</h2>
-        <div class="switch" role="group" aria-label="Kind of snippet">
+        <div class="switch end" role="group" aria-label="Kind of snippet">
           {kinds
             .filter(([one]) => one !== 'url' || plain !== undefined)
             .map(([one, words]) => (
               <button
                 key={one}
                 type="button"
+                class="quiet"
                 aria-pressed={kind === one}
                 onClick={() => setKind(one)}
               >

@@ -22,8 +22,7 @@ export const root: string = isCompiled ? fileURLToPath(new URL('../../..', impor
  * @param path as in the repository: `src/index.ts` is `src/index.js` in the compiled copy
  */
 export function modulePath(path: string): string {
-  const isRaw = !isCompiled || path.startsWith('test/fixtures/broken/');
-  return join(tree, isRaw ? path : path.replace(/\.ts$/, '.js'));
+  return join(tree, isCompiled ? path.replace(/\.ts$/, '.js') : path);
 }
 
 export function moduleUrl(path: string): string {

@@ -1,10 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../files.ts';
-import { listenTo } from '../harness.ts';
-import { servers } from '../servers.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, fixture, runCli } from './process.ts';
 
@@ -71,24 +66,6 @@ const mistakes: Mistake[] = [
     says: [/group: 'heavy', which is not configured: .*--group heavy:workers=1$/m],
   },
   {
-    what: 'a module that is not there',
-    atStart: 'supervised',
-    args: ['serve', './no-such-module.ts', '--port', '0'],
-    says: [/no-such-module\.ts/, /not found|no such|does not exist/i],
-  },
-  {
-    what: 'a module without a Router',
-    atStart: 'here',
-    args: ['serve', fixture('cli/no-router.mjs'), '--port', '0'],
-    says: [/no-router\.mjs/, /Router/],
-  },
-  {
-    what: 'a syntax error in a JavaScript module',
-    atStart: 'here',
-    args: ['serve', fixture('broken/cli-syntax.mjs'), '--port', '0'],
-    says: [/cli-syntax\.mjs:3\b/, /[Ss]yntax ?error/],
-  },
-  {
     what: 'a module that throws at its top level',
     atStart: 'supervised',
     args: ['serve', fixture('cli/throws.mjs'), '--port', '0'],
@@ -112,27 +89,6 @@ describe('a mistake is one line that says what to do', () => {
       for (const pattern of says) assert.match(line, pattern);
     });
   }
-
-  it('a module that imports what is not there', async (t) => {
-    // Written here: in test/fixtures the tools that check imports would trip over it.
-    const file = join(temporaryFolder(t), 'lost.mjs');
-    writeFileSync(file, "import './no-such-helper.mjs';\n");
-    const args = ['serve', file, '--port', '0', '--no-supervisor'];
-    const line = assertOneLine(await commands.run(args));
-    assert.match(line, /lost\.mjs/);
-    assert.match(line, /no-such-helper\.mjs/);
-  });
-
-  it('a port in use', async (t) => {
-    const port = await listenTo(t, () => {});
-    const few = ['--workers', '1', '--spare-workers', '0'];
-    for (const transport of servers) {
-      const args = ['serve', good, '--port', `${port}`, '--transport', transport, ...few];
-      const line = assertOneLine(await runCli(args));
-      assert.match(line, new RegExp(`${port}`));
-      assert.match(line, /in use/);
-    }
-  });
 
   it('shows the stack with TANDEM_DEBUG=1', async () => {
     const args = ['serve', fixture('cli/throws.mjs'), '--port', '0', '--no-supervisor'];

@@ -136,6 +136,7 @@ describe('close()', () => {
     await served.dispatcher.ready();
     await served.dispatcher.close(0);
     await served.logged(/teardown\(\) of .*served\.mjs had not ended/);
+    assert.ok(!served.lines.some(({ fields }) => fields.event === 'worker-lost'));
   });
 });
 

@@ -118,11 +118,6 @@ test('an ES module renews the CommonJS TypeScript that it imports', async (t) =>
 
 const broken: readonly [what: string, files: Record<string, string>, expected: RegExp][] = [
   [
-    'a syntax error',
-    { 'a.ts': 'const a: number = 1;\n\nexport const = 2;' },
-    /syntax error.*a\.ts:3\)$/,
-  ],
-  [
     'a syntax error in a helper',
     { 'a.ts': "import './b.mts';", 'b.mts': 'type A = 1;\nconst = 2;' },
     /syntax error.*b\.mts:2\)$/,
@@ -134,11 +129,6 @@ const broken: readonly [what: string, files: Record<string, string>, expected: R
       'b.ts': 'interface A {\n  b: 1;\n}\n\nthrow new TypeError("boom");',
     },
     /it threw TypeError: boom \(.*b\.ts:5\)$/,
-  ],
-  [
-    'a dependency that is not there',
-    { 'a.ts': "\nimport './gone.ts';" },
-    /gone\.ts, which does not exist \(.*a\.ts:2\)$/,
   ],
 ];
 

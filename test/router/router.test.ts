@@ -95,15 +95,6 @@ describe('register', () => {
 });
 
 describe('merge', () => {
-  test('puts the prefix before each name, as it is', () => {
-    const router = withNames('a');
-    router.merge(withNames('add', 'sub'), 'math.');
-    router.merge(withNames('z'), 'x');
-    router.merge(withNames('plain'));
-    assert.deepEqual(router.list(), ['a', 'math.add', 'math.sub', 'xz', 'plain']);
-    assert.equal(router.get('math.add')?.name, 'math.add');
-  });
-
   test('takes a snapshot', () => {
     const router = new Router();
     const other = withNames('a');

@@ -63,12 +63,6 @@ describe('rpc of a function', () => {
     isRefused(() => rpc(function f() {}.bind(undefined)), /the name "bound f" holds " "/);
   });
 
-  test('refuses a name that is taken', () => {
-    const { rpc } = new Router();
-    rpc({ name: 'a' }, () => 1);
-    assert.throws(() => rpc({ name: 'a' }, () => 2), DuplicateProcedureError);
-  });
-
   test('refuses arguments in the wrong order, and none', () => {
     const rpc = new Router().rpc as (...args: unknown[]) => unknown;
     isRefused(() => rpc(function f() {}, { params: pair }), /the options come first/);

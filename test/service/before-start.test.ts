@@ -109,6 +109,7 @@ describe('requests that wait for the start', () => {
     test(`${name}, to a service that was closed before it started`, async (t) => {
       const held = new Held(t);
       await held.dispatcher.close();
+      await assert.rejects(held.dispatcher.ready(), { name: 'StartupError' });
       const replies = [held.handle(payload), held.dispatcher.dispatch(payload)];
       assert.deepEqual(await Promise.all(replies), [response, response]);
     });

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
-import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { TestService } from '../harness.ts';
-import { ModuleFolder } from '../modules/module-folder.ts';
-import { patience } from '../patience.ts';
 import { refusal, refusalOf } from '../refusal.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
 import { until } from '../turns.ts';
@@ -65,16 +60,6 @@ describe('close', () => {
     assert.deepEqual(running.journal.lines(), []);
     assert.match((await dispatcher.dispatchText('{"a":')) ?? '', /-32700/);
     assert.match((await dispatcher.dispatchText('[]')) ?? '', /-32600/);
-  });
-
-  test('a dispatcher that was never started can be closed, and takes no calls', async (t) => {
-    const running = Running.make(t);
-    await running.dispatcher.close();
-    assert.equal(running.dispatcher.state, 'closed');
-    await assert.rejects(running.dispatcher.ready(), StartupError);
-    const reply = await running.call('in.count', 'a');
-    assert.match(reply ?? '', /"error":/);
-    assert.deepEqual(running.journal.lines(), []);
   });
 
   test('while it starts: the start fails, and nothing is left', async (t) => {
@@ -156,38 +141,6 @@ describe('close', () => {
       assert.match((await running.call(`${place}.hang`, place)) ?? '', /-32001/);
     }
     await running.dispatcher.close();
-  });
-
-  test('ends threads whose teardown does not end, and loses none', async (t) => {
-    const hangs = new ModuleFolder(t).write(
-      'hangs.mjs',
-      `import { Router } from 'tandem-rpc';
-       const router = new Router();
-       router.rpc({ name: 'one', placement: 'worker' }, () => 1);
-       export const teardown = () => new Promise(() => {});
-       export default router;`,
-    );
-    const running = Running.make(t, { modules: [hangs], workers: 1 });
-    assert.equal(await running.ask({ method: 'one', id: 'a' }), ok('a', 1));
-    await running.dispatcher.close(0);
-    const events = running.lines.map(({ fields }) => fields.event);
-    assert.ok(!events.includes('worker-lost'), events.join());
-  });
-
-  test('nothing keeps the process alive after it', async () => {
-    const script = `
-      const { Dispatcher } = await import(${JSON.stringify(moduleUrl('src/index.ts'))});
-      const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1, ...${JSON.stringify(patience)} });
-      console.log(await dispatcher.dispatchText('{"method":"out.repeat","params":{"text":"a","times":2},"id":1}'));
-      await dispatcher.close();
-      console.log('closed');
-    `;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [...nodeFlags, '--input-type=module', '-e', script],
-      { cwd: root },
-    );
-    assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":"aa"}\nclosed\n');
   });
 });
 

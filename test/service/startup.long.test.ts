@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
-import { type DispatcherOptions, Router } from '../../src/index.ts';
+import { describe, test } from 'node:test';
+import { Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { refusalOf } from '../refusal.ts';
@@ -56,9 +56,6 @@ const modules: readonly [what: string, code: string, says: readonly RegExp[]][] 
 ];
 
 describe('a worker that cannot start is a start-up error that names the cause', () => {
-  const startupError = async (t: TestContext, module: string, options: DispatcherOptions = {}) =>
-    refusalOf(TestService.make(t, { modules: [module], ...options }).dispatcher.ready());
-
   for (const [what, code, says] of modules) {
     test(what, async (t) => {
       const module = new ModuleFolder(t).write(
@@ -71,14 +68,11 @@ describe('a worker that cannot start is a start-up error that names the cause', 
          export default router;`,
       );
       const limits = what.includes('never') ? { startTimeoutMs: 2000 } : {};
-      const message = await startupError(t, module, limits);
+      const { dispatcher } = TestService.make(t, { modules: [module], ...limits });
+      const message = await refusalOf(dispatcher.ready());
       for (const part of says) assert.match(message, part);
     });
   }
-
-  test('a module that is not there', async (t) => {
-    assert.match(await startupError(t, fixture('not-there.mjs')), /not-there\.mjs/);
-  });
 });
 
 describe('a router without procedures is a warning', () => {

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
 import { usualServer } from '../servers.ts';
-import { until } from '../turns.ts';
-import { alike, deferred, serve } from './hooks/serve.ts';
+import { deferred, until } from '../turns.ts';
+import { alike, serve } from './hooks/serve.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
 

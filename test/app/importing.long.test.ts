@@ -1,13 +1,13 @@
 /** Importing the package, as it is installed, starts nothing: neither in a program nor in a thread of one. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { installPacked } from '../cli/packed.ts';
 import { userEnvironment } from '../compiled.ts';
+import { temporaryFolder } from '../files.ts';
 
 /**
  * What a thread holds: descriptors and threads of its process, active handles of its event loop (those that do not keep
@@ -69,19 +69,21 @@ const inThread = (file: string): string => `
   new Worker(new URL('./${file}', import.meta.url));`;
 
 describe('importing the package', { skip: process.platform !== 'linux' && 'reads /proc' }, () => {
-  let folder: string;
+  const folder = temporaryFolder({ after });
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tandem-importing-'));
     await installPacked(folder);
     writeFileSync(join(folder, 'snapshot.mjs'), snapshot);
     writeFileSync(join(folder, 'nothing.mjs'), 'export {}');
   });
-  after(() => rmSync(folder, { recursive: true }));
 
-  async function run(script: string): Promise<unknown> {
+  function runAlone(script: string) {
     writeFileSync(join(folder, 'main.mjs'), script);
     const options = { cwd: folder, env: userEnvironment() };
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['main.mjs'], options);
+    return promisify(execFile)(process.execPath, ['main.mjs'], options);
+  }
+
+  async function run(script: string): Promise<unknown> {
+    const { stdout, stderr } = await runAlone(script);
     assert.equal(stderr, '');
     return JSON.parse(stdout);
   }
@@ -143,9 +145,7 @@ describe('importing the package', { skip: process.platform !== 'linux' && 'reads
       const response = await fetch(url, { method: 'POST', headers, body });
       console.log(await response.text());
       await rpcApp.close();`;
-    writeFileSync(join(folder, 'main.mjs'), script);
-    const options = { cwd: folder, env: userEnvironment() };
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['main.mjs'], options);
+    const { stdout, stderr } = await runAlone(script);
     assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":2}\n');
     assert.match(stderr, /"event":"ready"/);
   });

@@ -1,23 +1,14 @@
 /** The installed package bundles TypeBox, and has the formats, custom types and settings of its user's TypeBox. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { installPacked } from '../cli/packed.ts';
 import { userEnvironment } from '../compiled.ts';
-import { root } from '../files.ts';
+import { root, temporaryFolder } from '../files.ts';
 import { patience } from '../patience.ts';
 
 /** A module of procedures whose schemas need what it registers with its own TypeBox. */
@@ -96,9 +87,8 @@ for (const version of ['@sinclair/typebox', 'typebox-earlier']) {
   const manifest = readFileSync(join(root, 'node_modules', version, 'package.json'), 'utf8');
   const { version: number } = JSON.parse(manifest) as { version: string };
   describe(`the user's TypeBox ${number} is ours`, () => {
-    let folder: string;
+    const folder = temporaryFolder({ after });
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'tandem-typebox-'));
       await installPacked(folder);
       const scope = join(folder, 'node_modules/@sinclair');
       unlinkSync(scope);
@@ -107,7 +97,6 @@ for (const version of ['@sinclair/typebox', 'typebox-earlier']) {
       writeFileSync(join(folder, 'package.json'), '{}');
       writeFileSync(join(folder, 'procedures.mjs'), esm);
     });
-    after(() => rmSync(folder, { recursive: true }));
 
     for (const [name, { file, text }] of Object.entries(programs)) {
       it(name, async () => {

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type MountOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { header, json, post, RawClient, request, rpc } from '../http/raw-client.ts';
+import { inReverse, listenTo, makeApp, rawClients } from '../harness.ts';
+import { header, json, post, type RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket, upgradeRequest } from '../http/socket/raw-socket.ts';
-import { patience } from '../patience.ts';
 
 function router(): Router {
   const made = new Router();
@@ -34,23 +34,13 @@ async function mount(
   mountOptions: MountOptions<IncomingMessage> = {},
   options: Partial<AppOptions> = {},
 ): Promise<Mounted> {
-  const app = new RpcApp({ router: router(), logLevel: 'silent', ...patience, ...options });
+  const lifetime = inReverse(t);
+  const { app } = makeApp(lifetime, { router: router(), ...options });
   const own = createServer(app.nodeHandler(mountOptions));
   own.on('upgrade', app.upgradeHandler(mountOptions));
   await once(own.listen(0, '127.0.0.1'), 'listening');
-  const { port } = own.address() as AddressInfo;
-  const clients: RawClient[] = [];
-  t.after(async () => {
-    for (const one of clients) one.destroy();
-    await app.close();
-    own.closeAllConnections();
-    await new Promise((resolve) => own.close(resolve));
-  });
-  const client = () => {
-    const made = new RawClient(port);
-    clients.push(made);
-    return made;
-  };
+  lifetime.after(() => own.close());
+  const client = rawClients(lifetime, (own.address() as AddressInfo).port);
   return { app, own, client, open: (headers) => RawSocket.open(client(), headers) };
 }
 
@@ -189,21 +179,15 @@ describe('upgradeHandler()', () => {
   });
 
   test('taken while the app closes or after that, it answers 503, as nodeHandler() does for /readyz', async (t) => {
-    const app = new RpcApp({ router: router(), logLevel: 'silent', ...patience });
+    const { app } = makeApp(t, { router: router() });
     await app.dispatcher.ready();
     const closing = app.close();
     const handlers = [app.upgradeHandler()];
     await closing;
     handlers.push(app.upgradeHandler());
     for (const handler of handlers) {
-      const own = createServer(app.nodeHandler());
-      own.on('upgrade', handler);
-      await once(own.listen(0, '127.0.0.1'), 'listening');
-      const client = new RawClient((own.address() as AddressInfo).port);
-      t.after(() => {
-        client.destroy();
-        own.close();
-      });
+      const own = inReverse(t);
+      const client = rawClients(own, await listenTo(own, app.nodeHandler(), handler))();
       const ready = await client.ask(request('GET', '/readyz'));
       assert.deepEqual([ready.status, ready.body.toString()], [503, '{"status":"closed"}']);
       const called = await client.ask(post(rpc('who')));

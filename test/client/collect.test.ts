@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import { createClient, RpcTransportError } from '../../src/client/index.ts';
+import { deferred } from '../turns.ts';
 import { answering, answerJson, result, serveRaw } from './raw-server.ts';
 
 describe('automatic batches', () => {
@@ -34,18 +35,15 @@ describe('automatic batches', () => {
   async function hold(t: TestContext, signals: readonly AbortSignal[]) {
     let held = (): void => {};
     let closed: Promise<unknown> = Promise.resolve();
-    let onArrival = (): void => {};
-    const arrived = new Promise<void>((resolve) => {
-      onArrival = resolve;
-    });
+    const arrived = deferred<void>();
     const { url, received } = await serveRaw(t, (one, response) => {
       closed = once(response, 'close');
       held = () => answering(result)(one, response);
-      onArrival();
+      arrived.resolve();
     });
     const client = createClient({ url, batch: { max: 10 } });
     const calls = signals.map((signal) => client.call('m', {}, { signal }));
-    await arrived;
+    await arrived.promise;
     assert.equal(received[0]?.ids.length, 2);
     return { calls, answer: () => held(), closed };
   }

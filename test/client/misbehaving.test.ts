@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { WebSocket } from 'ws';
 import { createClient, hasCode, RpcError, RpcTransportError } from '../../src/client/index.ts';
@@ -7,14 +6,7 @@ import { webSocket } from '../../src/client/socket.ts';
 import { Router } from '../../src/index.ts';
 import { freePort } from '../free-port.ts';
 import { startApp } from '../harness.ts';
-import {
-  answering,
-  answerJson,
-  type Received,
-  type Reply,
-  result,
-  serveRaw,
-} from './raw-server.ts';
+import { type Answer, answering, answerJson, type Reply, result, serveRaw } from './raw-server.ts';
 
 async function refused(call: Promise<unknown>, why: RegExp): Promise<RpcTransportError> {
   const error = await call.then(
@@ -115,37 +107,38 @@ describe('a batch refuses', () => {
 
 describe('a call names what answered in place of the server', () => {
   const say =
-    (status: number, type: string, body: string) =>
-    (_: Received, response: ServerResponse): void => {
+    (status: number, type: string, body: string): Answer =>
+    (_, response) => {
       response.writeHead(status, { 'content-type': type });
       response.end(body);
     };
+  const refusedBy = async (t: TestContext, answer: Answer, why: RegExp) =>
+    refused(createClient({ url: (await serveRaw(t, answer)).url }).call('m'), why);
 
   it('HTML with 502', async (t) => {
     const html = `<html>${'x'.repeat(5000)}</html>`;
-    const { url } = await serveRaw(t, say(502, 'text/html; charset=utf-8', html));
-    const error = await refused(createClient({ url }).call('m'), /not JSON/);
+    const type = 'text/html; charset=utf-8';
+    const error = await refusedBy(t, say(502, type, html), /not JSON/);
     assert.equal(error.status, 502);
-    assert.equal(error.contentType, 'text/html; charset=utf-8');
+    assert.equal(error.contentType, type);
     assert.equal(error.body, html.slice(0, 200));
-    assert.ok(error.message.startsWith(`${url} (502 text/html; charset=utf-8)`));
+    assert.ok(error.message.startsWith(`${error.url} (502 ${type})`));
     assert.ok(error.message.includes('<html>xxx') && error.message.length < 500);
   });
 
   it('JSON that is no JSON-RPC, with 502', async (t) => {
-    const { url } = await serveRaw(t, say(502, 'application/json', '{"error":"bad gateway"}'));
-    const error = await refused(createClient({ url }).call('m'), /unknown id: undefined/);
-    assert.equal(error.body, '{"error":"bad gateway"}');
+    const body = '{"error":"bad gateway"}';
+    const error = await refusedBy(t, say(502, 'application/json', body), /unknown id: undefined/);
+    assert.equal(error.body, body);
   });
 
   it('JSON that is cut off', async (t) => {
-    const { url } = await serveRaw(t, say(200, 'application/json', '{"jsonrpc":"2.0","id":1,"res'));
-    await refused(createClient({ url }).call('m'), /not JSON/);
+    await refusedBy(t, say(200, 'application/json', '{"jsonrpc":"2.0","id":1,"res'), /not JSON/);
   });
 
   it('nothing, where a call wants a reply', async (t) => {
-    const { url } = await serveRaw(t, (_, response) => response.writeHead(204).end());
-    const error = await refused(createClient({ url }).call('m'), /no reply with id/);
+    const nothing: Answer = (_, response) => response.writeHead(204).end();
+    const error = await refusedBy(t, nothing, /no reply with id/);
     assert.equal(error.status, 204);
     assert.equal(error.contentType, undefined);
   });
@@ -168,18 +161,18 @@ describe('a call names what answered in place of the server', () => {
   }
 
   it('a connection that was reset', async (t) => {
-    const { url } = await serveRaw(t, (_, response) => response.socket?.resetAndDestroy());
-    const error = await refused(createClient({ url }).call('m'), /^http:.*: fetch failed: /);
+    const reset: Answer = (_, response) => response.socket?.resetAndDestroy();
+    const error = await refusedBy(t, reset, /^http:.*: fetch failed: /);
     assert.equal(error.status, undefined);
     assert.ok(error.cause instanceof Error);
   });
 
   it('a connection that was reset inside the body', async (t) => {
-    const { url } = await serveRaw(t, (_, response) => {
+    const reset: Answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 });
       response.write('{"jsonrpc"', () => response.socket?.resetAndDestroy());
-    });
-    const error = await refused(createClient({ url }).call('m'), /200 application\/json/);
+    };
+    const error = await refusedBy(t, reset, /200 application\/json/);
     assert.ok(error.cause instanceof Error);
   });
 

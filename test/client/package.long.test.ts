@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { installPacked } from '../cli/packed.ts';
-import { root } from '../files.ts';
+import { root, temporaryFolder } from '../files.ts';
 
 function run(args: readonly string[], cwd: string): string {
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
@@ -23,13 +22,11 @@ function examples(): string[] {
 }
 
 describe('the package, as a project installs it', () => {
-  let project: string;
+  const project = temporaryFolder({ after });
   before(async () => {
-    project = mkdtempSync(join(tmpdir(), 'tandem-rpc-project-'));
     await installPacked(project);
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   });
-  after(() => rmSync(project, { recursive: true }));
 
   it('compiles the examples of docs/client.md, with declarations', () => {
     const [first, contract, server, client, calls, generic, tanstack, ...more] = examples();

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TestContext } from 'node:test';
+import { listenTo } from '../harness.ts';
 
 /** One request as it arrived. */
 export interface Received {
@@ -10,7 +10,7 @@ export interface Received {
   readonly ids: (number | undefined)[];
 }
 
-type Answer = (received: Received, response: ServerResponse) => void;
+export type Answer = (received: Received, response: ServerResponse) => void;
 
 export interface RawServer {
   readonly url: string;
@@ -20,7 +20,7 @@ export interface RawServer {
 /** A server that answers as it is told, however wrong that is. */
 export async function serveRaw(t: TestContext, answer: Answer): Promise<RawServer> {
   const received: Received[] = [];
-  const server = createServer((request, response) => {
+  const port = await listenTo(t, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => {});
@@ -31,12 +31,6 @@ export async function serveRaw(t: TestContext, answer: Answer): Promise<RawServe
       answer(one, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/rpc`, received };
 }
 

@@ -1,7 +1,6 @@
 /** Plays docs/recipes/react.md: the packed packages, compiled by every TypeScript, in a browser. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { build } from 'esbuild';
@@ -11,6 +10,7 @@ import { compilers } from '../compilers.ts';
 import { noBrowser, OneBrowser } from '../console/browser.ts';
 import { compilerOptions } from '../docs/guide/project.ts';
 import { fences, read } from '../docs/pages.ts';
+import { temporaryFolder } from '../files.ts';
 import { listenTo, makeApp } from '../harness.ts';
 import { until } from '../turns.ts';
 
@@ -20,7 +20,7 @@ const files = fences(read('docs/recipes/react.md')).flatMap(({ text }) => {
 });
 
 describe('docs/recipes/react.md', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-react-'));
+  const folder = temporaryFolder({ after });
   before(async () => {
     await installPacked(folder);
     await installPackedClient(folder, true);
@@ -38,7 +38,6 @@ describe('docs/recipes/react.md', () => {
       JSON.stringify({ compilerOptions: options, include: ['*.ts', '*.tsx'] }),
     );
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
   const browser = new OneBrowser();
 
   for (const { version, main } of compilers) {

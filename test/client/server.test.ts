@@ -11,6 +11,7 @@ import { procedure, Router } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import type { router } from '../fixtures/client/procedures.ts';
 import { suiteLifetime } from '../harness.ts';
+import { deferred } from '../turns.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
@@ -112,18 +113,6 @@ describe('the client and the server', () => {
     assert.deepEqual(await client.batch([['math.add', [2, 3]]]), [{ ok: true, result: 5 }]);
   });
 
-  it('fail a batch that is too long in each of its calls', async () => {
-    const calls = Array.from({ length: 1001 }, () => ['nothing'] as const);
-    const outcomes = await client.batch(calls);
-    assert.equal(outcomes.length, 1001);
-    assert.ok(outcomes.every((outcome) => !outcome.ok && hasCode(outcome.error, -32004)));
-  });
-
-  it('take notifications', async () => {
-    assert.equal(await client.notify('math.add', { a: 1 }), undefined);
-    assert.equal(await client.notify('users.inline', ['none']), undefined);
-  });
-
   it('keep the deadline of the caller', async () => {
     await assert.rejects(client.never({}, { timeoutMs: 20 }), (error) => {
       assert.ok(hasCode(error, -32001));
@@ -146,11 +135,6 @@ describe('the client and the server', () => {
     assert.deepEqual([results[0], results[3], results[4]], [2, 4, 'last']);
     assert.ok(!results[1].ok && hasCode(results[1].error, 404));
   });
-
-  it('report a wrong path as the server names it', async () => {
-    const wrong = createClient({ url: new URL('/nowhere', url) });
-    await assert.rejects(wrong.call('math.add', [1]), (error) => hasCode(error, -32600));
-  });
 });
 
 describe('the client and the server, together', () => {
@@ -170,30 +154,24 @@ describe('the client and the server, together', () => {
   });
 
   it('end the work of a call that was aborted', async (t) => {
-    let onStart = (): void => {};
-    let onAbort = (): void => {};
-    const running = new Promise<void>((resolve) => {
-      onStart = resolve;
-    });
-    const aborted = new Promise<void>((resolve) => {
-      onAbort = resolve;
-    });
+    const running = deferred<void>();
+    const aborted = deferred<void>();
     const router = Router.from({
       hang: procedure({}, async (_params, { signal }) => {
-        onStart();
+        running.resolve();
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-        onAbort();
+        aborted.resolve();
       }),
     });
     const url = await serve(t, { router });
     const client = createClient<ContractOf<typeof router>>({ url });
     const controller = new AbortController();
     const call = client.hang({}, { signal: controller.signal });
-    await running;
+    await running.promise;
     const reason = new Error('changed my mind');
     controller.abort(reason);
     await assert.rejects(call, (error) => error === reason);
-    await aborted;
+    await aborted.promise;
     await assert.rejects(client.hang({}, { signal: controller.signal }), (e) => e === reason);
   });
 });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { root } from '../files.ts';
+import { root, temporaryFolder } from '../files.ts';
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
@@ -18,8 +17,7 @@ const maxInstantiations = 2_300_000;
 
 /** Compiles files in a folder of their own; the compiler's complaints, '' where it has none. */
 function compile(t: TestContext, files: Readonly<Record<string, string>>, lib: string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-rpc-types-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const compilerOptions = {

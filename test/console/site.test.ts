@@ -6,7 +6,7 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { tree } from '../files.ts';
-import { inReverse, listenTo, makeApp, startApp } from '../harness.ts';
+import { mountApp, startApp } from '../harness.ts';
 import { servers } from '../servers.ts';
 import { ensureBuilt, get } from './get.ts';
 
@@ -267,10 +267,7 @@ describe('behind a mount the console', () => {
     options: AppOptions,
     put: (app: RpcApp) => express.Express,
   ) {
-    const own = inReverse(t);
-    const { app } = makeApp(own, { router: routerOf(), ...options });
-    const port = await listenTo(own, put(app));
-    await app.dispatcher.ready();
+    const { port } = await mountApp(t, { router: routerOf(), ...options }, put);
     return (path: string) => `http://127.0.0.1:${port}${path}`;
   }
   const below = (prefix: string) => (app: RpcApp) =>

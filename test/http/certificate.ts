@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
+import { type Lifetime, temporaryFolder } from '../files.ts';
 
 /** A certificate of its own for 127.0.0.1 and localhost, in files. */
 export interface Certificate {
@@ -10,7 +10,6 @@ export interface Certificate {
   readonly keyPath: string;
   readonly certPath: string;
   readonly folder: string;
-  readonly remove: () => void;
 }
 
 export interface Validity {
@@ -18,7 +17,11 @@ export interface Validity {
   readonly to?: Date;
 }
 
-export async function makeCertificate({ from, to }: Validity = {}): Promise<Certificate> {
+/** In files that are gone with the test. */
+export async function makeCertificate(
+  t: Lifetime,
+  { from, to }: Validity = {},
+): Promise<Certificate> {
   const made = await generate([{ name: 'commonName', value: 'localhost' }], {
     algorithm: 'sha256',
     keyType: 'ec',
@@ -35,17 +38,10 @@ export async function makeCertificate({ from, to }: Validity = {}): Promise<Cert
       },
     ],
   });
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-tls-'));
+  const folder = temporaryFolder(t);
   const keyPath = join(folder, 'key.pem');
   const certPath = join(folder, 'cert.pem');
   writeFileSync(keyPath, made.private);
   writeFileSync(certPath, made.cert);
-  return {
-    key: made.private,
-    cert: made.cert,
-    keyPath,
-    certPath,
-    folder,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
+  return { key: made.private, cert: made.cert, keyPath, certPath, folder };
 }

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type ConfigOptions, RegistrationError, Router } from '../../src/index.ts';
-import { deferred, type Served, serve } from '../app/hooks/serve.ts';
+import { type Served, serve } from '../app/hooks/serve.ts';
 import { root } from '../files.ts';
 import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
-import { turns, until } from '../turns.ts';
+import { deferred, turns, until } from '../turns.ts';
 import {
   header,
   json,

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { carriers, type Served, serve } from '../app/hooks/serve.ts';
+import { temporaryFolder } from '../files.ts';
 import { needs } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 import { turns, until } from '../turns.ts';
@@ -21,9 +22,7 @@ const lengthOf = (letter: string, id = 1) => rpc('out.length', { text: letter.re
 
 /** A worker that is in a call until it is let go. */
 async function holdWorker(t: TestContext, served: Served): Promise<() => void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-memory-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'journal');
+  const file = join(temporaryFolder(t), 'journal');
   const one = served.client();
   await one.write(post(rpc('hold', { file, text: 'a' })));
   await until(() => served.app.dispatcher.stats().pool?.workers[0]?.inFlight === 1);

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
 import { maxCallsPerConnection } from '../../src/core/base/overloads.ts';
-import { Router, RpcApp } from '../../src/index.ts';
+import { Router } from '../../src/index.ts';
+import { mountApp } from '../harness.ts';
 import { servers } from '../servers.ts';
 import { keepSpans } from '../spans.ts';
 import { turns } from '../turns.ts';
 import { makeCertificate } from './certificate.ts';
-import { post, RawClient, request, rpc } from './raw-client.ts';
+import { post, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
@@ -181,8 +179,7 @@ for (const transport of servers) {
     });
 
     test('says https where the connection is encrypted', async (t) => {
-      const certificate = await makeCertificate();
-      t.after(certificate.remove);
+      const certificate = await makeCertificate(t);
       const { client, service } = await starter(transport, certificate)(t);
       service.trace();
       await client().ask(post(rpc('echo')));
@@ -194,18 +191,10 @@ for (const transport of servers) {
 test('of a mount has the path that was asked for, and no route where a router chose it', async (t) => {
   const router = new Router();
   router.rpc({ name: 'echo', placement: 'inline' }, (params) => params);
-  const rpcs = new RpcApp({ router, tracing: true, logLevel: 'silent' });
-  const app = express();
-  app.all('/:tenant/rpc', rpcs.nodeHandler());
-  const server = createServer(app);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const client = new RawClient((server.address() as AddressInfo).port);
-  t.after(() => {
-    client.destroy();
-    server.close();
-    return rpcs.close();
-  });
-  await client.ask(post(rpc('echo'), {}, '/acme/rpc'));
+  const { client } = await mountApp(t, { router, tracing: true }, (app) =>
+    express().all('/:tenant/rpc', app.nodeHandler()),
+  );
+  await client().ask(post(rpc('echo'), {}, '/acme/rpc'));
   const span = exporter.getFinishedSpans().find(({ attributes }) => 'url.path' in attributes);
   assert.equal(span?.name, 'POST');
   assert.equal(span.attributes['url.path'], '/acme/rpc');

@@ -11,8 +11,7 @@ import { makeCertificate } from './certificate.ts';
 import { json, post, RawClient, rpc } from './raw-client.ts';
 import { starter } from './stub-server.ts';
 
-const certificate = await makeCertificate();
-after(() => certificate.remove());
+const certificate = await makeCertificate({ after });
 const { keyPath, certPath, cert } = certificate;
 
 /** What touches the connection itself is different code behind TLS; the rest never sees which it is. */

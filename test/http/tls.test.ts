@@ -17,8 +17,7 @@ import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
-const certificate = await makeCertificate();
-after(() => certificate.remove());
+const certificate = await makeCertificate({ after });
 const { keyPath, certPath, cert, key, folder } = certificate;
 const tls = { tlsKey: keyPath, tlsCert: certPath };
 
@@ -124,11 +123,10 @@ for (const transport of servers) {
     });
 
     test('a certificate that has expired is served, with a warning', async (t) => {
-      const old = await makeCertificate({
+      const old = await makeCertificate(t, {
         from: new Date('2001-01-01'),
         to: new Date('2002-01-01'),
       });
-      t.after(old.remove);
       const warnings: string[] = [];
       const { server } = await starter(transport, old)(t, {
         warn: (message) => warnings.push(message),

@@ -3,27 +3,24 @@ import { once } from 'node:events';
 import {
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { Router, RpcApp } from '../../src/index.ts';
-import { recorder } from '../harness.ts';
+import { Router } from '../../src/index.ts';
+import { temporaryFolder } from '../files.ts';
+import { startApp } from '../harness.ts';
 import { allServers } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tandem-socket-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 let made = 0;
 
 /** A folder of one test, and a path in it at which nothing is. */
@@ -159,10 +156,7 @@ test('no page can call a Unix socket: the log says nothing of origins', async (t
     [{ socket: place().socket }, 0],
     [{ port: 0 }, 1],
   ] as const) {
-    const { log, lines } = recorder();
-    const app = new RpcApp({ router: new Router(), log, ...where });
-    t.after(() => app.close());
-    await app.listen();
+    const { lines } = await startApp(t, { router: new Router(), ...where });
     assert.equal(lines.filter(({ message }) => /origin/.test(message)).length, warnings);
   }
 });

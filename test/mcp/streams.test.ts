@@ -6,6 +6,7 @@ import { suiteLifetime } from '../harness.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { header, post } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
+import { deferred } from '../turns.ts';
 import { headersOf, legacy, meta, replied, Stage, textOf } from './stage.ts';
 
 for (const transport of servers) {
@@ -87,10 +88,7 @@ for (const transport of servers) {
   });
 
   test(`a client that leaves ends the stream of its call on ${transport}`, async (t) => {
-    let ended = (): void => {};
-    const hasEnded = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
+    const hasEnded = deferred<void>();
     const router = new Router();
     router.rpc({ name: 'endless' }, async function* (_params, { signal }) {
       try {
@@ -100,7 +98,7 @@ for (const transport of servers) {
           await new Promise(setImmediate);
         }
       } finally {
-        ended();
+        hasEnded.resolve();
       }
     });
     const stage = await Stage.start(t, { router, transport });
@@ -111,6 +109,6 @@ for (const transport of servers) {
     client.write(post(body, { host: 'localhost', accept, ...headersOf(body) }, '/mcp'));
     await client.event();
     client.destroy();
-    await hasEnded;
+    await hasEnded.promise;
   });
 }

@@ -17,33 +17,28 @@ import {
 import { Board } from '../dispatch/executors/board.ts';
 import { fixture } from '../files.ts';
 import { inReverse, TestService } from '../harness.ts';
+import { deferred } from '../turns.ts';
 import { Bus, type BusConnection } from './bus/bus.ts';
 import { Rig, saidBy } from './bus/rig.ts';
 import { longMs, memberOf } from './parts.ts';
 
 /** A call that runs until it is aborted. */
 async function running(rig: Rig) {
-  let begun = (): void => {};
-  const beginning = new Promise<void>((resolve) => {
-    begun = resolve;
-  });
-  let aborted = (): void => {};
-  const aborting = new Promise<void>((resolve) => {
-    aborted = resolve;
-  });
+  const beginning = deferred<void>();
+  const aborting = deferred<void>();
   rig.handle = (key, _, signal) => {
-    begun();
+    beginning.resolve();
     return new Promise((resolve) => {
       signal.addEventListener('abort', () => {
-        aborted();
+        aborting.resolve();
         resolve(key);
       });
     });
   };
   const scope = new RequestScope({});
   const ended = rig.execute(rig.call('k', { scope }));
-  await rig.until(beginning);
-  return { scope, ended, aborting };
+  await rig.until(beginning.promise);
+  return { scope, ended, aborting: aborting.promise };
 }
 
 /** A call with a body of many parts, of which the first ones have come. */

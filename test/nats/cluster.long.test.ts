@@ -8,7 +8,7 @@ import { Router, RpcError, Type } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { postJson } from '../post-json.ts';
 import { Journal } from '../service/journal.ts';
-import { until } from '../turns.ts';
+import { deferred, until } from '../turns.ts';
 import { call, gateway, member, serve, untilReady, withLimits } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
@@ -288,13 +288,10 @@ describeNats('a gateway and its members', () => {
       yield 'never';
     });
     const values = Array.from({ length: 100 }, (_, i) => i);
-    let goOn: () => void = () => {};
-    const isClosing = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    const isClosing = deferred<void>();
     router.rpc({ name: 'finishes', stream: { drain: 'finish' } }, async function* () {
       yield* values.slice(0, 10);
-      await isClosing;
+      await isClosing.promise;
       yield* values.slice(10);
     });
     const nats = { servers: server.url, role: 'member' } as const;
@@ -311,7 +308,7 @@ describeNats('a gateway and its members', () => {
       assert.equal(error.code, -32003);
       return error.data.reason === 'shutdown';
     });
-    goOn();
+    isClosing.resolve();
     for (const value of values.slice(1)) {
       assert.deepEqual(await finishes.next(), { value, done: false });
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { cases, seed } from '../seed.ts';
+import { deferred } from '../turns.ts';
 import { Rig, saidBy } from './bus/rig.ts';
 
 /** Text of a call: small, one of which some fill a frame, one that shares its frame with none, one that goes in parts. */
@@ -129,22 +130,19 @@ describe('members of two versions', () => {
 describe('a member that ends before its calls have', () => {
   test('gives back what has not begun: another member runs it', async (t) => {
     const rig = await Rig.open(t, { members: [['run'], ['run']] });
-    let begun = (): void => {};
-    const beginning = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const beginning = deferred<void>();
     const ranBy: string[] = [];
     rig.handle = async (key, member, signal) => {
       ranBy.push(`${key} ${member}`);
       if (key === 'first') {
-        begun();
+        beginning.resolve();
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
       }
       return key;
     };
     const calls = ['first', 'second'].map((key) => rig.call(key));
     const ended = rig.executeInOrder(calls);
-    await rig.until(beginning);
+    await rig.until(beginning.promise);
     const [remote] = rig.remotes;
     assert.ok(remote !== undefined);
     remote.heartbeat = { ...remote.heartbeat, state: 'draining' };

@@ -12,9 +12,8 @@ import { connected, refusal } from './connected.ts';
 import { makeNkey, makeOperator } from './credentials.ts';
 import { describeNats, NatsServer } from './server.ts';
 
-async function serverOf(t: TestContext, config = ''): Promise<NatsServer> {
-  const server = await NatsServer.startFor(t, { config });
-  return server;
+function serverOf(t: TestContext, config = ''): Promise<NatsServer> {
+  return NatsServer.startFor(t, { config });
 }
 
 function fileOf(t: TestContext, content: string): string {
@@ -101,9 +100,7 @@ describeNats('logging in to NATS', () => {
   });
 
   test('over TLS, where the certificate is trusted', async (t) => {
-    const certificate = await makeCertificate();
-    t.after(certificate.remove);
-    const { certPath, keyPath } = certificate;
+    const { certPath, keyPath } = await makeCertificate(t);
     const tls = `tls { cert_file: "${certPath}", key_file: "${keyPath}" }`;
     const server = await serverOf(t, tls);
     const url = server.url.replace('nats:', 'tls:');
@@ -122,9 +119,7 @@ describeNats('logging in to NATS', () => {
   });
 
   test('with a certificate of its own, where the server asks for one', async (t) => {
-    const certificate = await makeCertificate();
-    t.after(certificate.remove);
-    const { certPath, keyPath } = certificate;
+    const { certPath, keyPath } = await makeCertificate(t);
     const server = await serverOf(
       t,
       `tls { cert_file: "${certPath}", key_file: "${keyPath}", ca_file: "${certPath}", verify: true }`,

@@ -1,27 +1,21 @@
 /** `tandem schema --openapi`, and what other commands say of its document. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { CommandLine } from '../cli/command-line.ts';
 import { fixture } from '../cli/process.ts';
+import { temporaryFolder } from '../files.ts';
+import { listenTo, suiteLifetime } from '../harness.ts';
 
 const module = fixture('cli/procedures.ts');
 const commands = CommandLine.suite();
 
-const folder = mkdtempSync(join(tmpdir(), 'tandem-openapi-'));
+const lifetime = suiteLifetime();
+const folder = temporaryFolder(lifetime);
 const file = join(folder, 'openapi.json');
 /** What the server gives for a GET, by the format that the query asks for. */
 const answers = new Map<string | null, string>();
-const server = createServer(({ method, url = '' }, response) => {
-  const format = new URL(url, 'http://x').searchParams.get('format');
-  const answer = method === 'GET' ? answers.get(format) : undefined;
-  if (answer === undefined) response.writeHead(400).end();
-  else response.end(answer);
-});
 let url = '';
 
 interface Printed {
@@ -32,15 +26,16 @@ interface Printed {
 }
 
 before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc`;
+  const port = await listenTo(lifetime, ({ method, url = '' }, response) => {
+    const format = new URL(url, 'http://x').searchParams.get('format');
+    const answer = method === 'GET' ? answers.get(format) : undefined;
+    if (answer === undefined) response.writeHead(400).end();
+    else response.end(answer);
+  });
+  url = `http://127.0.0.1:${port}/rpc`;
   const { stdout } = await commands.run(['schema', module, '--openapi']);
   writeFileSync(file, stdout);
   answers.set('openapi', stdout);
-});
-after(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
 });
 
 async function printed(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Printed> {

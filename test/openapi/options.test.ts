@@ -1,7 +1,6 @@
 /** The options of the HTTP facade: what the service refuses at its start, and what procedures may declare. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
 import { type ConfigOptions, resolveConfig } from '../../src/core/config/config.ts';
 import {
   describedProcedure,
@@ -10,19 +9,13 @@ import {
 } from '../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
 import { Operations } from '../../src/extras/openapi/operation.ts';
-import { type CacheOptions, procedure, RegistrationError, Router } from '../../src/index.ts';
+import { type CacheOptions, procedure, Router } from '../../src/index.ts';
+import { refusal as refusalOf } from '../refusal.ts';
+import { isRefused } from '../router/run.ts';
 
 const readOnly = { readOnly: true };
 
-function refusal(options: ConfigOptions): string {
-  try {
-    resolveConfig(options);
-  } catch (error) {
-    assert.ok(error instanceof StartupError);
-    return error.message;
-  }
-  return assert.fail(`taken: ${JSON.stringify(options)}`);
-}
+const refusal = (options: ConfigOptions): string => refusalOf(() => resolveConfig(options));
 
 describe('httpPath', () => {
   test('is off unless it is given; a variable or a flag may say none', () => {
@@ -111,17 +104,6 @@ describe('the other options', () => {
   });
 });
 
-/** The message of the RegistrationError that a procedure with these options is refused with. */
-function refusedCache(cache: object, options: object = { effects: readOnly }): string {
-  try {
-    procedure({ name: 'p', ...options, cache: cache as CacheOptions }, () => 1);
-  } catch (error) {
-    assert.ok(error instanceof RegistrationError);
-    return error.message;
-  }
-  return assert.fail(`taken: ${JSON.stringify(cache)}`);
-}
-
 describe('the option cache of a procedure', () => {
   test('is completed', () => {
     const made = (cache: CacheOptions) =>
@@ -138,23 +120,26 @@ describe('the option cache of a procedure', () => {
 
   test('is refused for what changes something, for streams, and where it makes no sense', () => {
     const minute = { maxAgeSeconds: 60 };
-    assert.match(refusedCache(minute, {}), /option cache needs effects: \{ readOnly: true \}/);
-    assert.match(refusedCache(minute, { effects: { idempotent: true } }), /needs effects/);
-    assert.match(refusedCache(minute, { effects: readOnly, stream: true }), /not for a stream/);
-    assert.throws(
-      () => procedure({ name: 'p', effects: readOnly, cache: minute }, function* () {}),
-      /option cache is not for a stream/,
+    const made = (options: object, handler = (): unknown => 1) =>
+      procedure({ name: 'p', effects: readOnly, cache: minute, ...options }, handler);
+    isRefused(
+      () => made({ effects: undefined }),
+      /option cache needs effects: \{ readOnly: true \}/,
     );
-    assert.match(refusedCache({}), /cache\.maxAgeSeconds must be a whole number/);
-    assert.match(refusedCache({ maxAgeSeconds: -1 }), /cache\.maxAgeSeconds must be/);
-    assert.match(refusedCache({ maxAgeSeconds: 1.5 }), /cache\.maxAgeSeconds must be/);
-    assert.match(refusedCache({ ...minute, staleSeconds: 1e12 }), /cache\.staleSeconds must be/);
-    assert.match(refusedCache({ ...minute, scope: 'shared' }), /cache\.scope must be/);
-    assert.match(
-      refusedCache({ ...minute, staleSecond: 1 }),
-      /unknown option "cache\.staleSecond".*did you mean/,
-    );
-    assert.match(refusedCache([1]), /option cache must be an object/);
+    isRefused(() => made({ effects: { idempotent: true } }), /needs effects/);
+    isRefused(() => made({ stream: true }), /not for a stream/);
+    isRefused(() => made({}, function* () {}), /option cache is not for a stream/);
+    for (const [cache, message] of [
+      [{}, /cache\.maxAgeSeconds must be a whole number/],
+      [{ maxAgeSeconds: -1 }, /cache\.maxAgeSeconds must be/],
+      [{ maxAgeSeconds: 1.5 }, /cache\.maxAgeSeconds must be/],
+      [{ ...minute, staleSeconds: 1e12 }, /cache\.staleSeconds must be/],
+      [{ ...minute, scope: 'shared' }, /cache\.scope must be/],
+      [{ ...minute, staleSecond: 1 }, /unknown option "cache\.staleSecond".*did you mean/],
+      [[1], /option cache must be an object/],
+    ] as const) {
+      isRefused(() => made({ cache }), message);
+    }
   });
 });
 
@@ -204,15 +189,8 @@ describe('what a service knows of the facade', () => {
 describe('the status of a declared error', () => {
   test('is refused where it is none', () => {
     for (const status of [200, 399, 600, 408, 421, 400.5, Number.NaN, '409', null]) {
-      assert.throws(
-        () =>
-          procedure(
-            { name: 'p', errors: { A: { code: 1, message: 'x', status: status as number } } },
-            () => 1,
-          ),
-        (error) =>
-          error instanceof RegistrationError && /errors\.A\.status must be/.test(error.message),
-      );
+      const errors = { A: { code: 1, message: 'x', status: status as number } };
+      isRefused(() => procedure({ name: 'p', errors }, () => 1), /errors\.A\.status must be/);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { deferred } from '../turns.ts';
 /** docs/reference/http-api.md: what is asked of a service that starts, has ended, or must not start. */
 
 import assert from 'node:assert/strict';
@@ -34,12 +35,9 @@ for (const transport of servers) {
   describe(`URLs of a service that starts: ${transport}`, () => {
     test('wait for it, and are then answered as ever', async (t) => {
       const [site, dispatcher] = await starting(t, transport);
-      let begin: () => void = () => {};
-      const ready = new Promise<void>((resolve) => {
-        begin = resolve;
-      });
+      const ready = deferred<void>();
       const served = t.mock.method(dispatcher, 'served', async () => {
-        await ready;
+        await ready.promise;
         served.mock.restore();
         return dispatcher.served();
       });
@@ -63,7 +61,7 @@ for (const transport of servers) {
       // Of each request once when its head comes, and again when its body is there.
       const before = 2;
       while (served.mock.callCount() < before + 2 * others.length) await nextTurn();
-      begin();
+      ready.resolve();
       const [get, post, bytes, large, unknown, method, type, events, refused] = await asked;
       assert.equal(jsonOf(get), 2);
       assert.equal(jsonOf(post), 2);

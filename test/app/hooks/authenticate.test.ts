@@ -3,8 +3,8 @@ import { before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
 import { suiteLifetime } from '../../harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
-import { turn, turns } from '../../turns.ts';
-import { alike, deferred, type Served, serve } from './serve.ts';
+import { deferred, turn, turns } from '../../turns.ts';
+import { alike, type Served, serve } from './serve.ts';
 
 /** docs/protocol.md, "Who may call". */
 

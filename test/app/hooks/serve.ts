@@ -19,12 +19,3 @@ export async function serve(t: Lifetime, carrier: Carrier, given: AppOptions): P
   if (carrier !== 'handler') return startApp(t, { ...options, transport: carrier });
   return mountApp(t, { ...options, transport: 'node' });
 }
-
-/** A promise and what settles it. */
-export function deferred<T>() {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { type AppOptions, Router, RpcApp, StartupError } from '../../src/index.ts';
-import { patience } from '../patience.ts';
+import { type AppOptions, Router, StartupError } from '../../src/index.ts';
+import { makeApp } from '../harness.ts';
 import { callAt } from '../post-json.ts';
 import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
@@ -11,13 +11,11 @@ import { fixture } from '../service/running.ts';
 const twice = new StartupError('this app listens already');
 const closed = new StartupError('this app is closed: make a new one');
 
-function create(t: TestContext, options: AppOptions = {}): RpcApp {
+function create(t: TestContext, options: AppOptions = {}) {
   const router = new Router();
   router.rpc({ name: 'ping' }, () => 'pong');
   const source = options.modules === undefined ? { router } : {};
-  const app = new RpcApp({ ...source, logLevel: 'silent', ...patience, ...options });
-  t.after(() => app.close());
-  return app;
+  return makeApp(t, { ...source, ...options }).app;
 }
 
 /** A server that somebody else has; what connects to it gets no answer. */

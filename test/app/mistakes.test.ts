@@ -7,10 +7,10 @@ import {
   RpcApp,
   StartupError,
 } from '../../src/index.ts';
+import { makeApp } from '../harness.ts';
 
 test('what listen does not know is one line, and nobody listens elsewhere', async (t) => {
-  const app = new RpcApp({ router: new Router(), logLevel: 'silent' });
-  t.after(() => app.close());
+  const { app } = makeApp(t, { router: new Router() });
   for (const [at, message] of [
     [3000, 'listen: the options must be an object, such as { port: 8000 }, got 3000'],
     [null, 'listen: the options must be an object, such as { port: 8000 }, got null'],
@@ -30,8 +30,7 @@ test('what listen does not know is one line, and nobody listens elsewhere', asyn
 
 test('one port for the calls and for the metrics by their own option is one line', async (t) => {
   // Nothing listens there: the refusal comes before.
-  const app = new RpcApp({ router: new Router(), metricsPort: 1, logLevel: 'silent' });
-  t.after(() => app.close());
+  const { app } = makeApp(t, { router: new Router(), metricsPort: 1 });
   const message =
     'option metricsPort: 1 is the port of the calls; choose another one, or leave it out to have both on one port';
   await assert.rejects(app.listen({ port: 1 }), new StartupError(message));

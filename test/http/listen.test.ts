@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { describe, type TestContext, test } from 'node:test';
-import { type Address, type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { describe, test } from 'node:test';
+import { Router } from '../../src/index.ts';
 import { freePort } from '../free-port.ts';
-import { recorder } from '../harness.ts';
+import { makeApp, startApp } from '../harness.ts';
 import { allServers, usualServer } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 
-/** The address of an app that listens until the test ends, or until it is closed. */
-async function listening(
-  t: TestContext,
-  options: AppOptions,
-): Promise<Address & { close(): Promise<void> }> {
-  const app = new RpcApp({ router: new Router(), logLevel: 'silent', port: 0, ...options });
-  t.after(() => app.close());
-  return { ...(await app.listen()), close: () => app.close() };
-}
+const router = new Router();
 
 for (const transport of allServers) {
   describe(`listening on ${transport}`, () => {
     test('the address says where', async (t) => {
-      const { host, port, url } = await listening(t, { transport, path: '/x' });
+      const { host, port, url } = await startApp(t, { router, transport, path: '/x' });
       assert.equal(host, '127.0.0.1');
       assert.ok(port > 0);
       assert.equal(url, `http://127.0.0.1:${port}/x`);
@@ -28,7 +20,7 @@ for (const transport of allServers) {
 
     test('a name is resolved, a wildcard gets a URL that works', async (t) => {
       for (const host of ['localhost', '0.0.0.0']) {
-        const { url } = await listening(t, { transport, host });
+        const { url } = await startApp(t, { router, transport, host });
         const reply = await fetch(url);
         assert.equal(reply.status, 200);
         await reply.text();
@@ -39,17 +31,17 @@ for (const transport of allServers) {
       for (const other of allServers) {
         // By its number: a port that the system chose is never shared by uWebSockets.js.
         const port = await freePort();
-        const first = await listening(t, { transport: other, port });
+        const first = await startApp(t, { router, transport: other, port });
         const error = await listenFailure({ transport, port });
         assert.equal(error.code, 'EADDRINUSE');
         assert.match(
           error.message,
           new RegExp(`port ${port} on 127.0.0.1 is in use: .*another port`),
         );
-        await first.close();
+        await first.app.close();
         // Free again at once, after connections were served.
-        const second = await listening(t, { transport, port });
-        await second.close();
+        const second = await startApp(t, { router, transport, port });
+        await second.app.close();
       }
     });
 
@@ -67,8 +59,7 @@ for (const transport of allServers) {
 }
 
 test('transport auto is uWebSockets.js where it loads, else node:http', async (t) => {
-  const app = new RpcApp({ router: new Router(), logLevel: 'silent', port: 0 });
-  t.after(() => app.close());
+  const { app } = makeApp(t, { router });
   await app.listen();
   assert.equal(app.transport, usualServer);
 });
@@ -84,10 +75,7 @@ test('a server that every page may call and only this machine can reach says so 
     ['127.0.0.1', 'none', 0],
     ['0.0.0.0', '*', 0],
   ] as const) {
-    const { log, lines } = recorder();
-    const app = new RpcApp({ router: new Router(), log, port: 0, host, corsOrigin });
-    t.after(() => app.close());
-    await app.listen();
+    const { lines } = await startApp(t, { router, host, corsOrigin });
     const notes = lines.filter(({ message }) => /any web page/.test(message));
     assert.equal(notes.length, count, host);
     assert.doesNotMatch(notes[0]?.message ?? '', /\n/);

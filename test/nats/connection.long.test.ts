@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { limitGivenLog } from '../../src/core/observe/log.ts';
 import { connectNats } from '../../src/extras/nats/connection/connect.ts';
 import type { NatsConnection, NatsMessage } from '../../src/extras/nats/connection/connection.ts';
 import { natsLog } from '../../src/extras/nats/transport.ts';
 import { recorder } from '../harness.ts';
 import { connected, natsOptions, untilState } from './connected.ts';
-import { describeNats, NatsServer, type NatsServerOptions } from './server.ts';
-
-async function serverOf(t: TestContext, options: NatsServerOptions = {}): Promise<NatsServer> {
-  const server = await NatsServer.startFor(t, options);
-  return server;
-}
+import { describeNats, NatsServer } from './server.ts';
 
 const textOf = ({ data }: NatsMessage): string => Buffer.from(data).toString();
 
@@ -27,7 +22,7 @@ function next(connection: NatsConnection, subject: string): Promise<NatsMessage>
 
 describeNats('a connection to NATS', () => {
   test('goes on behind a callback that throws', async (t) => {
-    const server = await serverOf(t);
+    const server = await NatsServer.startFor(t);
     const { connection, events } = await connected(t, server.url);
     const taken: string[] = [];
     connection.subscribe('x', (message) => {
@@ -42,7 +37,7 @@ describeNats('a connection to NATS', () => {
   });
 
   test('sends nothing that is larger than the server takes', async (t) => {
-    const server = await serverOf(t, { config: 'max_payload: 8192' });
+    const server = await NatsServer.startFor(t, { config: 'max_payload: 8192' });
     const { connection } = await connected(t, server.url);
     assert.equal(connection.maxPayload, 8192);
     const got = next(connection, 'x');
@@ -53,7 +48,7 @@ describeNats('a connection to NATS', () => {
   });
 
   test('refuses subjects that would cost it the connection', async (t) => {
-    const server = await serverOf(t);
+    const server = await NatsServer.startFor(t);
     const { connection } = await connected(t, server.url);
     for (const subject of ['', 'a..b', '.a', 'a.', 'a b', 'a\r\nPUB x 0']) {
       assert.throws(() => connection.subscribe(subject, () => {}), /no subject of NATS/);
@@ -66,7 +61,7 @@ describeNats('a connection to NATS', () => {
 
   for (const way of ['kill', 'stop'] as const) {
     test(`says when the server is gone, sends nothing then, and comes back: ${way}`, async (t) => {
-      const server = await serverOf(t);
+      const server = await NatsServer.startFor(t);
       const { connection, events } = await connected(t, server.url);
       const taken: string[] = [];
       connection.subscribe('x', (message) => taken.push(textOf(message)));
@@ -90,7 +85,7 @@ describeNats('a connection to NATS', () => {
   }
 
   test('is told of in the log', async (t) => {
-    const server = await serverOf(t);
+    const server = await NatsServer.startFor(t);
     const { log, lines } = recorder();
     const connection = await connectNats(natsOptions(server.url), natsLog(limitGivenLog(log)));
     t.after(() => connection.close());
@@ -119,7 +114,7 @@ describeNats('a connection to NATS', () => {
   });
 
   test('closes and drains without a server, too', async (t) => {
-    const server = await serverOf(t);
+    const server = await NatsServer.startFor(t);
     const { connection } = await connected(t, server.url);
     const subscription = connection.subscribe('x', () => {});
     await connection.flush();
@@ -136,7 +131,7 @@ describeNats('a connection to NATS', () => {
   });
 
   test('sends what was published before it closes', async (t) => {
-    const server = await serverOf(t);
+    const server = await NatsServer.startFor(t);
     const { connection } = await connected(t, server.url);
     const { connection: other } = await connected(t, server.url);
     const taken: string[] = [];

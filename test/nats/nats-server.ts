@@ -49,7 +49,7 @@ function nextPort(): number {
   return 20_000 + (ports % 12_000);
 }
 
-export interface NatsServerOptions {
+interface NatsServerOptions {
   /** More of the server's configuration file. */
   readonly config?: string;
   /** Variables that the configuration names. */

@@ -30,29 +30,37 @@ async function killed(running: Running, method: string): Promise<string> {
   return String(fields?.detail);
 }
 
+/** For code that gives a stack. On a busy machine its thread may get no processor while it is asked, as if it slept in native code. */
+async function stackOf(running: Running, method: string): Promise<string> {
+  for (;;) {
+    const detail = await killed(running, method);
+    if (!detail.endsWith('native code, waiting')) return detail;
+  }
+}
+
 describe('the stack of a thread that is ended at a deadline', () => {
   const running = Running.suite({ modules: [fixture('stuck.ts')] });
   const at = (text: string): RegExp => new RegExp(`stuck\\.[jt]s:${lineOf(text)}:`);
 
   test('names the function and the line of a loop, and nothing below the handler', async () => {
-    const detail = await killed(running, 'loop');
+    const detail = await stackOf(running, 'loop');
     assert.match(detail, /^at .*countForEver/);
     assert.match(detail, at('let n = 0'));
     assert.equal(detail.split('\n').length, 1);
   });
 
   test('names a pattern, a lock, a recursion, a loop behind an await', async () => {
-    assert.match(await killed(running, 'pattern'), /^at RegExp\.test .*\n.*stuck\.[jt]s:/);
-    assert.match(await killed(running, 'lock'), /^at Atomics\.wait .*\n.*stuck\.[jt]s:/);
-    const recursion = await killed(running, 'recursion');
+    assert.match(await stackOf(running, 'pattern'), /^at RegExp\.test .*\n.*stuck\.[jt]s:/);
+    assert.match(await stackOf(running, 'lock'), /^at Atomics\.wait .*\n.*stuck\.[jt]s:/);
+    const recursion = await stackOf(running, 'recursion');
     assert.match(recursion, /^at deep /);
     assert.ok(recursion.split('\n').length <= 30);
-    assert.match(await killed(running, 'loopLater'), /^at .*loopLater .*stuck\.[jt]s:/);
+    assert.match(await stackOf(running, 'loopLater'), /^at .*loopLater .*stuck\.[jt]s:/);
   });
 
   test('says so of an endless chain of microtasks', async () => {
-    assert.match(await killed(running, 'microtasks'), /endless chain of microtasks|stuck\.[jt]s:/);
-    assert.match(await killed(running, 'ticks'), /endless chain of microtasks|stuck\.[jt]s:/);
+    assert.match(await stackOf(running, 'microtasks'), /endless chain of microtasks|stuck\.[jt]s:/);
+    assert.match(await stackOf(running, 'ticks'), /endless chain of microtasks|stuck\.[jt]s:/);
   });
 
   test('tells native code that computes from native code that waits', async () => {
@@ -69,7 +77,7 @@ describe('the stack of a thread that is ended at a deadline', () => {
   });
 
   test('runs no code of the thread', async () => {
-    assert.match(await killed(running, 'ownTrace'), /^at .*stuck\.[jt]s:/);
+    assert.match(await stackOf(running, 'ownTrace'), /^at .*stuck\.[jt]s:/);
     assert.match(await killed(running, 'ownError'), /^no stack/);
     assert.equal(resultOf(await running.ask({ method: 'ok', id: 1 })), 'ok');
   });

@@ -129,10 +129,13 @@ async function profileOf(
     await Promise.all(steps);
   };
   const begin = async (thread: InspectedThread): Promise<void> => {
-    await thread.ask('Profiler.enable');
     const interval = Math.round(intervalMs * 1000);
-    await thread.ask('Profiler.setSamplingInterval', { interval });
-    await thread.ask('Profiler.start');
+    // At once: a profile that is left ends what it has begun, so nothing may begin after that.
+    await Promise.all([
+      thread.ask('Profiler.enable'),
+      thread.ask('Profiler.setSamplingInterval', { interval }),
+      thread.ask('Profiler.start'),
+    ]);
   };
   await each(workers, begin);
   // In a turn of its own: no call that runs is taken for what stops the thread.

@@ -180,7 +180,7 @@ async function clientFiles(root: string): Promise<OutputFile[]> {
     outbase: 'src/client',
     platform: 'browser',
     target: 'es2022',
-    // Left to whoever bundles the page: esbuild would write its own value here.
+    // The user's bundler sets it: esbuild would write its own value here.
     define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
   } satisfies BuildOptions;
   const built = await Promise.all([

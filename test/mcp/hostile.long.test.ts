@@ -82,7 +82,7 @@ for (const transport of servers) {
   });
 }
 
-test('a list may be kept for no time at all where the modules are watched', async (t) => {
+test('lists have a ttlMs of 0 if the modules are watched', async (t) => {
   const stage = await Stage.start(t, { watch: true });
   for (const method of ['tools/list', 'server/discover']) {
     assert.equal(replied(await stage.ask(method)).result?.ttlMs, 0, method);

@@ -62,7 +62,7 @@ export function inspectNewThreads(): void {
   try {
     workerSessions ??= new WorkerSessions();
   } catch {
-    // Whoever wants to look into a thread is told.
+    // `inspectedWorkers` throws it to its callers.
   }
 }
 

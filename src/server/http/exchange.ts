@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { textAbout } from '../../core/base/message-of.ts';
 import { startTimer } from '../../core/base/timer.ts';
 import { RequestBody } from '../../core/dispatch/body-memory.ts';
 import { Sweep } from '../../core/dispatch/deadline.ts';
@@ -301,7 +302,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
     try {
       this.#response.cork(() => this.#send(reply, this.#isInTurn));
     } catch (error) {
-      this.#context.options.warn(`a reply could not be written: ${String(error)}`);
+      this.#context.options.warn(`a reply could not be written: ${textAbout(() => String(error))}`);
     }
   }
 
@@ -377,7 +378,7 @@ export class Exchange implements ReplySink<BodyAnswer> {
   /** Answers that the service broke its contract. See {@link serviceFailed}. */
   fail(error: unknown): void {
     this.#body?.release();
-    this.#context.options.warn(`service failed under a request: ${String(error)}`);
+    this.#context.options.warn(`service failed under a request: ${textAbout(() => String(error))}`);
     this.answer(serviceFailed);
   }
 }

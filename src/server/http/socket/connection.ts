@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { clockMs } from '../../../core/base/clock.ts';
+import { textAbout } from '../../../core/base/message-of.ts';
 import { maxCallsPerConnection, type Overload } from '../../../core/base/overloads.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { overloadedOutcome, overloadedReply, unrunOutcome } from '../../../core/dispatch/call.ts';
@@ -462,7 +463,7 @@ export class SocketConnection {
 
   /** The service broke its contract, which is never to throw and never to reject. */
   #onFault(message: SocketMessage, error: unknown): void {
-    this.#context.options.warn(`service failed under a message: ${String(error)}`);
+    this.#context.options.warn(`service failed under a message: ${textAbout(() => String(error))}`);
     message.failure = ErrorCode.InternalError;
     message.onReply(failed);
   }

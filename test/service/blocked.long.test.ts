@@ -7,7 +7,7 @@ import { threadId } from 'node:worker_threads';
 import { Router } from '../../src/index.ts';
 import router from '../fixtures/service/blocking.ts';
 import { TestService } from '../harness.ts';
-import { turn } from '../turns.ts';
+import { turns } from '../turns.ts';
 import { callUntilNamed, modules, named, started, threadOf, timesNamed } from './main-thread.ts';
 import { fixture } from './running.ts';
 
@@ -55,7 +55,7 @@ test('a handler that ran while the process was stopped, or paused by the garbage
   for (const method of ['stands', 'collects']) {
     for (let time = 0; time < 3; time++) await dispatcher.dispatch({ method, id: time });
   }
-  await turn();
+  await turns();
   assert.equal(ballast.length, 1_000_000);
   assert.equal(pauses.length, 3);
   assert.deepEqual(named(lines), []);
@@ -68,7 +68,7 @@ test('in a batch the calls after the one that blocks the main thread are not nam
   for (let sent = 1; timesNamed(dispatcher, 'atOnce') < 3; sent++) {
     assert.ok(sent <= 30, `named in ${sent - 1} batches: ${named(lines).join()}`);
     await dispatcher.dispatch(batch);
-    await turn();
+    await turns();
   }
   assert.deepEqual(named(lines), ['atOnce']);
 });

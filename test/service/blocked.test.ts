@@ -5,6 +5,7 @@ import router from '../fixtures/service/blocking.ts';
 import { heldMs } from '../fixtures/service/burn.ts';
 import { startApp } from '../harness.ts';
 import { postJson } from '../post-json.ts';
+import { turns } from '../turns.ts';
 import { callUntilNamed, named, started, threadOf } from './main-thread.ts';
 
 test('a handler that blocks the main thread before its first await is named, and runs in a worker from its third time on', async (t) => {
@@ -44,6 +45,8 @@ test('over HTTP what blocks the main thread is named in the log and the metrics,
     const reply = await postJson(url, { jsonrpc: '2.0', method, id: 1 }, headers);
     assert.equal(reply.status, 200);
     await reply.text();
+    // What it found is told two immediates later.
+    await turns();
   };
   while (!named(lines).includes('atOnce')) await call('atOnce');
   while (!named(lines).includes('(authenticate)')) await call('quick', { 'x-slow': '1' });

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { threadId } from 'node:worker_threads';
 import type { Dispatcher, DispatcherOptions } from '../../src/index.ts';
 import type { Lifetime, LogLine } from '../harness.ts';
-import { turn } from '../turns.ts';
+import { turns } from '../turns.ts';
 import { fixture, Running } from './running.ts';
 
 /** Calls a procedure that returns the thread it ended on. @returns that thread, when the watch has told what it found */
 export async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
   const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
-  // The watch tells of what it found by `setImmediate`, before this one. A timer would not do: where a timer's callback takes
-  // a millisecond, Node runs the timers that it set before any `setImmediate`.
-  await turn();
+  // Two immediates later the watch has told what it found. A timer would not do: where a timer's callback takes a millisecond,
+  // Node runs the timers that it set before any immediate.
+  await turns();
   return reply.result;
 }
 

@@ -24,7 +24,7 @@ const markEveryMs = 10;
 /** A shorter pause of the garbage collector is part of the code that makes the garbage. */
 const longPauseMs = 5;
 
-/** Pauses that are remembered: those of a stretch of code are judged in the turn after it. */
+/** Pauses that are remembered: those of a stretch of code are judged in the second turn after it. */
 const maxPauses = 64;
 
 /** A procedure whose code may block the main thread. */
@@ -173,16 +173,19 @@ export class MainThreadWatch {
     this.#lag = now - threadCpuMs();
   }
 
-  /** In the next turn, when the pauses of the garbage collector are known. */
+  /**
+   * When the pauses of the garbage collector are known. Node tells of them in immediates of its own, which it runs before those
+   * of JavaScript. Code that ran in one of these comes before what it tells of its own pauses: hence the second turn.
+   */
   #judge(stretch: CpuSpan, boundMs: number, onGuilty: (ranMs: number) => void): void {
     if (stretch.cpuMs < boundMs) return;
-    setImmediate(() => {
+    const judge = (): void => {
       this.#keepPauses(this.#collector?.takeRecords() ?? []);
-      // A pause is known by the clock, and goes on while others have the processor, as the code does.
-      const runs = 1 - this.#pausedWithin(stretch) / (stretch.to - stretch.from);
-      const ranMs = stretch.cpuMs * runs;
+      // Pauses are known by the clock. As they may have taken CPU time all along, the code has had the rest at least.
+      const ranMs = stretch.cpuMs - this.#pausedWithin(stretch);
       if (ranMs >= boundMs) onGuilty(ranMs);
-    });
+    };
+    setImmediate(() => setImmediate(judge));
   }
 
   #keepPauses(entries: readonly PerformanceEntry[]): void {

@@ -11,6 +11,8 @@ export interface SoakReport {
   readonly logged: Readonly<Record<string, number>>;
   /** Threads that were ended at a deadline or died. */
   readonly losses: number;
+  /** Their lines of the log, where no fault of the soak takes a thread in that way: the first of them. */
+  readonly otherLosses: readonly string[];
   readonly reloads: number;
   /** Bad edits that were refused. */
   readonly badEdits: number;
@@ -102,5 +104,6 @@ export function notesOf(report: SoakReport): string {
       `memory under load, slope and 95% interval: RSS ${perMinute(memory.rss)}, heap of the main thread ${perMinute(memory.heap)}`,
     );
   }
+  for (const line of report.otherLosses) lines.push(`lost by no fault of the soak: ${line}`);
   return lines.join('\n');
 }

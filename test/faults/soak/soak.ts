@@ -120,6 +120,7 @@ class Soak {
     if (after.peakRssMb > rssBoundMb)
       tally.violations.push(`RSS ${after.peakRssMb} MB, above ${rssBoundMb} MB`);
     const losses = Number(await server.tell('losses'));
+    const otherLosses = (await server.tell('otherLosses')) as string[];
     const logged = (await server.tell('logged')) as Readonly<Record<string, number>>;
     tally.violations.push(...((await server.tell('surprises')) as string[]));
     await this.#close();
@@ -129,6 +130,7 @@ class Soak {
       stormRecoveries,
       logged,
       losses,
+      otherLosses,
       reloads: this.#reloader.done,
       badEdits: this.#reloader.refused,
       memory,

@@ -1,9 +1,6 @@
-/**
- * `npm run measure:base`: compares this checkout with the base of the current rebuilding, or records the base. The base's commit
- * stands in scripts/base-line.json and nowhere else. Linux only.
- */
+/** `npm run measure:base`: compares this checkout with the base of the current rebuilding. Linux only. */
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -15,38 +12,25 @@ import { Running } from '../test/cli/process.ts';
 import { run } from './run.ts';
 import { root, wholeNumber } from './script.ts';
 
-const { pairs, requests, ...options } = program
+/** The commit of the base. */
+const commit = 'de7cea74';
+
+const { pairs, requests } = program
   .name('npm run measure:base --')
   .description(
     'Compares CPU time a request of this checkout with the base, inline and pooled, on both servers, in interleaved pairs.',
   )
   .option('--pairs <n>', 'pairs of fresh servers for each case', wholeNumber(2), 10)
   .option('--requests <n>', 'requests of each measurement', wholeNumber(1000), 40_000)
-  .option(
-    '--record <n>',
-    'records the base instead, so many times, in scripts/base-line.json',
-    wholeNumber(1),
-  )
   .parse()
-  .opts<{ pairs: number; requests: number; record?: number }>();
-
-const recordFile = join(import.meta.dirname, 'base-line.json');
-
-interface BaseLine {
-  readonly commit: string;
-  /** One entry for each recording. */
-  readonly recorded: readonly object[];
-}
-const { commit, recorded } = JSON.parse(readFileSync(recordFile, 'utf8')) as BaseLine;
+  .opts<{ pairs: number; requests: number }>();
 
 /** A checkout of the base's commit, with its packages. It stays for the next time. */
 async function baseCheckout(): Promise<string> {
   const folder = join(homedir(), '.cache/tandem-base', commit);
   if (!existsSync(join(folder, 'node_modules'))) {
-    mkdirSync(folder, { recursive: true });
-    if (!existsSync(join(folder, '.git'))) {
-      await run('git', ['clone', '-q', root, folder], { cwd: root });
-    }
+    rmSync(folder, { recursive: true, force: true });
+    await run('git', ['clone', '-q', root, folder]);
     await run('git', ['checkout', '-q', commit], { cwd: folder });
     await run('npm', ['ci'], { cwd: folder });
   }
@@ -158,32 +142,6 @@ async function compareWith(base: string): Promise<void> {
   }
 }
 
-async function record(base: string, times: number): Promise<void> {
-  const entries = [...recorded];
-  for (let time = 0; time < times; time++) {
-    const cpu: Record<string, CpuCost> = {};
-    for (const [transport, place] of cases) {
-      cpu[`${transport} ${place}`] = await costOf(base, transport, place);
-    }
-    const start = performance.now();
-    await run('npm', ['test'], { cwd: base, timeoutMs: 3_600_000 });
-    const npmTestSeconds = Math.round((performance.now() - start) / 100) / 10;
-    entries.push({
-      date: new Date().toISOString(),
-      load: loadavg()[0],
-      node: process.version,
-      cpuMicroseconds: cpu,
-      npmTestSeconds,
-    });
-    // A line for each recording.
-    const lines = entries.map((entry) => JSON.stringify(entry)).join(',\n');
-    writeFileSync(recordFile, `{"commit":"${commit}","recorded":[\n${lines}\n]}\n`);
-    console.log(JSON.stringify(entries.at(-1)));
-  }
-}
-
 const base = await baseCheckout();
-const checkouts = options.record === undefined ? [base, root] : [base];
-for (const checkout of checkouts) await run('npm', ['run', 'build'], { cwd: checkout });
-if (options.record === undefined) await compareWith(base);
-else await record(base, options.record);
+for (const checkout of [base, root]) await run('npm', ['run', 'build'], { cwd: checkout });
+await compareWith(base);

@@ -1,9 +1,8 @@
 /**
- * `npm run test:node -- MAJOR [--root DIR] [--no-native] [arguments of npm test]`: runs the tests on another version of
- * Node, which comes from npm. If uWebSockets.js has a binary for it that needs a newer glibc than this system has, the
+ * `npm run test:node -- MAJOR [--no-native] [arguments of npm test]`: runs the tests on another version of Node, which comes
+ * from npm. If uWebSockets.js has a binary for it that needs a newer glibc than this system has, the
  * tests run in a Debian 13 that debootstrap makes; that needs Linux and root, or the script ends with code 2.
  *
- *   --root DIR    what is downloaded, kept for the next run; usually in ~/.cache/tandem-test-node
  *   --no-native   without uWebSockets.js, so without the Debian 13
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -104,11 +103,10 @@ exec chroot "$debian" sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@"
 
 try {
   const [major = '', ...rest] = process.argv.slice(2);
-  if (!/^\d+$/.test(major)) give('usage: npm run test:node -- MAJOR [--root DIR] [arguments]');
-  const at = rest.indexOf('--root');
-  const kept = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tandem-test-node');
-  const [, given = give('--root needs a folder')] = at < 0 ? ['', kept] : rest.splice(at, 2);
-  const folder = resolve(given);
+  if (!/^\d+$/.test(major)) give('usage: npm run test:node -- MAJOR [arguments]');
+  // What is downloaded is kept for the next run.
+  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const folder = join(cache, 'tandem-test-node');
   const node = nodeOf(major, join(folder, `node-${major}`));
   const failure = rest.includes('--no-native') ? '' : nativeFailure(node);
   const test = ['--import', 'tsx', 'scripts/test.ts', ...rest];

@@ -5,7 +5,6 @@
  *
  *   --all     the long ones too
  *   --long    the long ones alone
- *   --times   prints the CPU seconds of each file at the end
  *   --native      fails if uWebSockets.js cannot load; usual in CI on Node 20, for which every platform has a binary
  *   --no-native   runs without uWebSockets.js, as on a platform for which there is no binary
  *
@@ -14,15 +13,7 @@
  * This script exists because `node --test` takes no glob on Node 20, and the glob of a shell is not portable.
  */
 import { spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -70,7 +61,7 @@ const alone = new Set([
   'test/transports/transports.test.ts',
 ]);
 
-const own = new Set(['--all', '--long', '--times', '--native', '--no-native']);
+const own = new Set(['--all', '--long', '--native', '--no-native']);
 process.chdir(root);
 const args = process.argv.slice(2);
 const asked = new Set(args.filter((arg) => own.has(arg)));
@@ -159,12 +150,7 @@ function toRun(): string[] {
   });
 }
 
-const times = join(copy, 'times.jsonl');
-const counting = asked.has('--times')
-  ? ['--import', pathToFileURL(compiled('scripts/count-cpu.ts')).href]
-  : [];
 const runner = [
-  ...counting,
   '--test',
   '--test-reporter=spec',
   '--test-reporter-destination=stdout',
@@ -179,37 +165,13 @@ function nameOf(entry: string): string {
   return relative(entries, entry).replace(/\.js$/, '');
 }
 
-/** What scripts/count-cpu.ts writes of a process: its entry, and its figures in the order of `figures`. */
-type Row = readonly [file: string, ...figures: readonly number[]];
-const figures = ['CPU s', 'time s', 'threads', 'processes'];
-
-/** Prints the files by their CPU seconds, and the sums. */
-function printTimes(): void {
-  const rows = readFileSync(times, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Row)
-    // Processes that tests start count for those that started them.
-    .filter(([entry]) => entry.startsWith(entries))
-    .map(([entry, ...values]): Row => [nameOf(entry), ...values])
-    .sort(([, a = 0], [, b = 0]) => b - a);
-  const sums = figures.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
-  console.log(`\n${figures.join('  ')}  file`);
-  for (const [file, ...values] of [...rows, [`${rows.length} files`, ...sums]] as Row[]) {
-    const cells = values.map((value, at) =>
-      value.toFixed(at < 2 ? 1 : 0).padStart(figures[at]?.length ?? 0),
-    );
-    console.log(`${cells.join('  ')}  ${file}`);
-  }
-}
-
 const runningTests = join(copy, 'running-tests');
 watchForHangs(runningTests, nameOf, (name) => (isLong(name) ? longTestMs : testMs));
 
 const child = spawn(process.execPath, [...runner, ...flags, ...toRun()], {
   // In the copy, tsx reads the copy's tsconfig.json, so `tandem-rpc` leads to the copy: modules get one package.
   cwd: copy,
-  env: { ...process.env, TEST_TIMES_FILE: times, RUNNING_TESTS_FOLDER: runningTests },
+  env: { ...process.env, RUNNING_TESTS_FOLDER: runningTests },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 endWith(child);
@@ -217,6 +179,5 @@ child.on('exit', (code) => {
   if (code !== 0 && !isMapped) {
     console.error(`\nFor the lines of the sources: npm test -- ${sourceMaps} FILE`);
   }
-  if (counting.length > 0) printTimes();
   if (isMeasured) makeReadable(coverage);
 });

@@ -91,7 +91,11 @@ export function natsEndpoints(server: () => NatsServer, cutting?: Cutting): Subj
       await connection.confirm();
       let closing: Promise<void> | undefined;
       return {
-        connect: () => NatsCaller.open(url, name),
+        async connect() {
+          // The server of NATS sends on to the member what comes before the end of its subscriptions: that end must have arrived.
+          if (closing !== undefined) await connection.flush();
+          return NatsCaller.open(url, name);
+        },
         async close() {
           proxy?.close();
           closing ??= endpoints.drain().then(() => connection.close());

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { json, post, type RawClient, rpc } from '../raw-client.ts';
+import { json, post, type RawClient, rpc, socketPath } from '../raw-client.ts';
 import type { Start, StubService } from '../stub-server.ts';
 
 const callers = 64;
@@ -33,9 +33,12 @@ function rows(log: readonly string[]): number[] {
 }
 
 export function replyTurns(start: Start, transport: 'uws' | 'node'): void {
-  /** Connections with calls that the server reads in one turn: each has written its call before the server can run. */
+  /**
+   * Connections with calls that the server reads in one turn: each has written its call before the server can run. What is written
+   * into a Unix socket is at its reader at once; a busy Linux passes on what goes by TCP later.
+   */
   async function callersOf(t: TestContext, method: string) {
-    const { client, service } = await start(t);
+    const { client, service } = await start(t, { socket: socketPath() });
     const clients = Array.from({ length: callers }, client);
     await Promise.all(clients.map((one) => one.ask(post(rpc(method, 'first', 0)))));
     const log: string[] = [];

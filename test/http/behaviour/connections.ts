@@ -264,8 +264,8 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
       greedy.push(one);
       assert.equal((await one.ask(post(rpc('echo')))).status, 200);
     }
-    const open = greedy.filter(({ closed }) => !closed);
-    assert.ok(open.length <= 90, `${open.length} open`);
+    // The last ones that were closed hear of it later than the last one that was answered.
+    while (greedy.filter(({ closed }) => !closed).length > 90) await turns();
     assert.equal(greedy[0]?.closed, true);
     assert.equal((await other.ask(post(rpc('echo')))).status, 200);
   });

@@ -101,7 +101,8 @@ export const wire: readonly EventCase[] = [
       const other = stage.client();
       other.send(rpc('quiet'));
       const first = valueEvent('quiet', '1', 1);
-      await other.until((text) => text.startsWith(`${first}:\n\n:\n\n`));
+      // On a busy machine it may say so before its first value, too.
+      await other.until((text) => text.replace(/^(?::\n\n)+/, '').startsWith(`${first}:\n\n:\n\n`));
     },
   },
   {

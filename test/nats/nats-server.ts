@@ -150,7 +150,8 @@ export class NatsServer {
       env: this.#env,
     });
     this.#child = child;
-    const ended = once(child, 'exit').then(() => false);
+    // Its last lines, which say why it ended, may come after the exit.
+    const ended = once(child, 'close').then(() => false);
     const ready = new Promise<true>((resolve) => {
       createInterface({ input: child.stderr }).on('line', (line) => {
         this.log.push(line);

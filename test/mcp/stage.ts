@@ -53,14 +53,19 @@ export class Stage {
   readonly lines: StartedApp['lines'];
   readonly port: number;
   readonly connect: () => RawClient;
-  readonly client: RawClient;
+  #client: RawClient | undefined;
 
   private constructor({ app, lines, port, client }: StartedApp) {
     this.app = app;
     this.lines = lines;
     this.port = port;
     this.connect = client;
-    this.client = client();
+  }
+
+  /** uWebSockets.js closes a connection that was idle for 10 s: the next request is sent by another one. */
+  get client(): RawClient {
+    if (this.#client === undefined || this.#client.closed) this.#client = this.connect();
+    return this.#client;
   }
 
   static async start(t: Lifetime, options: Partial<AppOptions> = {}): Promise<Stage> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CallEvent, createCaller, procedure, Router } from '../../src/index.ts';
 import type { LogLine } from '../harness.ts';
+import { until } from '../turns.ts';
 import { all, type Reply, results, started } from './batching.ts';
 import { callUntilNamed } from './main-thread.ts';
 import { resultOf } from './running.ts';
@@ -58,7 +59,14 @@ test('calls of a JSON-RPC batch are handler batches of one, unless overlapReads 
 
 test('what waits is shared out among idle workers', async (t) => {
   const running = await started(t, { workers: 2 });
-  const replies = await all(running, 'thread', 32);
+  const framedCalls = () => running.dispatcher.metrics?.snapshot().counters.framedCalls ?? 0;
+  let replies: Reply[];
+  let before: number;
+  do {
+    before = framedCalls();
+    replies = await all(running, 'thread', 32);
+    // More: the machine held a worker up, and the other one ran its calls.
+  } while (framedCalls() !== before + 32);
   const threads = new Set(results(replies));
   assert.deepEqual(
     [...threads].map((text) => String(text).split(' ')[1]),
@@ -69,6 +77,8 @@ test('what waits is shared out among idle workers', async (t) => {
 test('the fault of a run is one line, with the number of its calls', async (t) => {
   const running = await started(t);
   const replies = await all(running, 'fails', 3);
+  // A worker's notice may be read behind its results.
+  await until(() => lineOf(running.lines, 'call-failed').length > 0);
   const [line, ...others] = lineOf(running.lines, 'call-failed');
   assert.deepEqual(others, []);
   assert.equal(line?.fields.calls, 3);
@@ -81,6 +91,7 @@ test('the fault of a run is one line, with the number of its calls', async (t) =
 test('the log of a handler batch names its procedure, and no call', async (t) => {
   const running = await started(t);
   await all(running, 'logs', 2);
+  await until(() => lineOf(running.lines, 'procedure-log').length > 0);
   const [line] = lineOf(running.lines, 'procedure-log');
   assert.deepEqual(
     [line?.fields.method, line?.fields.id, line?.fields.fields, line?.message],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../turns.ts';
 import { fixture, Running, resultOf } from './running.ts';
 
 const modules = [fixture('results.ts')];
@@ -46,8 +47,13 @@ describe('results', () => {
       logging.lines.length = 0;
       const reply = String(await ask(logging, 'lost'));
       assert.match(reply, /"code":-32603,.*"data":\{"ref":"[0-9a-f-]+"\}/);
-      const [line] = logging.lines.filter(({ fields }) => fields.event === 'call-failed');
-      assert.match(String(line?.fields.detail), /^the result at \/users is a Map, of which JSON/);
+      const logged = () => logging.lines.find(({ fields }) => fields.event === 'call-failed');
+      // A worker's notice of it may be read behind its result.
+      await until(() => logged() !== undefined);
+      assert.match(
+        String(logged()?.fields.detail),
+        /^the result at \/users is a Map, of which JSON/,
+      );
     });
 
     test(`whose classes have accessors are sent without them, and the log says so once: ${where}`, async () => {
@@ -80,6 +86,7 @@ describe('results', () => {
         assert.match(String(await ask(refusing, 'large')), /"code":-32004.*\{"limit":10000\}/);
       }
       assert.match(String(await ask(refusing, 'largeValue')), /"code":-32004.*\{"limit":10000\}/);
+      await until(() => refusing.lines.some(({ fields }) => fields.event === 'procedure-log'));
       assert.deepEqual(
         refusing.lines.map(({ level, fields }) => [level, fields]),
         [

@@ -8,8 +8,6 @@ import {
   verified,
 } from '../../src/core/protocol/body.ts';
 import { readBody, readBytes, scanEnvelope } from '../../src/core/protocol/read.ts';
-import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
-import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';
 import { body, mutate, plainBatch, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';
@@ -267,54 +265,4 @@ test('the quick reader takes what clients usually send', () => {
     assert.equal(quick.id, id);
     assert.equal(quick.start === -1 ? undefined : text.slice(quick.start, quick.end), params);
   }
-});
-
-test('exceedsDepth counts as the model does', () => {
-  let deep = 0;
-  forMutations(body, 600, (text, n) => {
-    const model = parseModel(text);
-    if (model === undefined) return;
-    // Bounds around the true depth: both answers are asked for.
-    const maxDepth = Math.max(0, model.depth - 1 + (n % 3));
-    if (model.depth > maxDepth) deep++;
-    assert.equal(exceedsDepth(text, maxDepth), model.depth > maxDepth, `at ${maxDepth}`);
-  });
-  assert.ok(deep > 500, String(deep));
-});
-
-test('an id comes back to the letter', () => {
-  const digits = fc.stringMatching(
-    /^-?(?:0|[1-9][0-9]{0,254})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,40})?$/,
-  );
-  const strings = anyText(256)
-    .filter((text) => text.length <= 256)
-    .map((text) => JSON.stringify(text));
-  const escapes = fc
-    .array(
-      fc.constantFrom('\\u0061', '\\ud800', '\\"', '\\\\', '\\/', '\\n', 'x', 'é', '😀', '\\u00E9'),
-      {
-        maxLength: 100,
-      },
-    )
-    .map((parts) => `"${parts.join('')}"`);
-  const ids = fc.oneof(
-    digits.filter((text) => text.length <= 256),
-    strings,
-    escapes,
-  );
-  fc.assert(
-    fc.property(ids, fc.boolean(), (id, first) => {
-      const text = first ? `{"id": ${id} ,"method":"m"}` : `{"method":"m","params":[],"id":${id}}`;
-      const single = readBody(text, limits);
-      assert.ok(single.kind === 'single' && !isInvalid(single.entry));
-      assert.equal(single.entry.id, id);
-      const batch = readBody(`[1,${text} , ${text}]`, limits);
-      assert.ok(batch.kind === 'batch');
-      for (const entry of batch.entries.slice(1)) {
-        assert.ok(!isInvalid(entry));
-        assert.equal(entry.id, id);
-      }
-    }),
-    { seed, numRuns: cases(1500) },
-  );
 });

@@ -1,38 +1,13 @@
 /** docs/protocol.md, "Tools for agents (MCP)": bytes, bodies and moments that nobody wished for, over each server. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Router, Type } from '../../src/index.ts';
-import { suiteLifetime } from '../harness.ts';
 import { post } from '../http/raw-client.ts';
 import { servers } from '../servers.ts';
 import { headersOf, legacy, modern, replied, Stage, textOf } from './stage.ts';
 
-function deep(levels: number): string {
-  return `${'['.repeat(levels)}${']'.repeat(levels)}`;
-}
-
 for (const transport of servers) {
   describe(`MCP treated badly on ${transport}`, () => {
-    const lifetime = suiteLifetime();
-    let stage: Stage;
-    before(async () => {
-      stage = await Stage.start(lifetime, { transport, maxDepth: 20 });
-    });
-
-    test('what is nested too deep is refused, and what is not reaches its procedure', async () => {
-      const call = (levels: number): string =>
-        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"anything","arguments":{"a":${deep(levels)}}}}`;
-      const within = replied(await stage.send(call(10)));
-      assert.equal(textOf(within.result ?? assert.fail()), `{"a":${deep(10)}}`);
-      for (const levels of [21, 1000, 50_000]) {
-        const response = await stage.send(call(levels));
-        const { error, result } = replied(response);
-        // Told as a fault of the message, or as what the call came to: never run.
-        assert.ok(error !== undefined || result?.isError === true, `${levels} levels`);
-      }
-      assert.equal(textOf(await stage.call('math_add', { a: 1, b: 1 })), '2');
-    });
-
     test('a cancellation over HTTP is taken, and cancels nothing: ids of several clients may be equal', async (t) => {
       const router = new Router();
       let answer = (): void => {};

@@ -8,7 +8,6 @@ import {
   handleRequest,
   procedure,
   Router,
-  type RpcError,
 } from '../../src/index.ts';
 
 const declare = (errors: unknown) =>
@@ -31,18 +30,6 @@ describe('declared errors', () => {
     assert.deepEqual(seen, [{}, {}]);
     assert.ok(!('errors' in getProcedureSchema(router.get('q')!)));
     assert.equal(router.get('q')?.errors, undefined);
-  });
-
-  it('belong to a decorated method too', async () => {
-    const router = new Router();
-    class Users {
-      @router.rpc({ errors: { Closed: { code: 1, message: 'Closed' } } })
-      static get(_params: object, { errors }: { errors: { Closed: () => RpcError } }): void {
-        throw errors.Closed();
-      }
-    }
-    void Users;
-    assert.deepEqual(await errorOf(router, 'get'), { code: 1, message: 'Closed' });
   });
 
   it('stand in the introspection document as plain JSON', () => {

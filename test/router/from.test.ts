@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { handleRequest, procedure, Router } from '../../src/index.ts';
+import { procedure, Router } from '../../src/index.ts';
 
 const one = procedure({ name: 'own', doc: 'One.' }, () => 1);
 const add = procedure(
@@ -19,15 +19,6 @@ describe('Router.from', () => {
     assert.equal(router.get('math.more.one')?.doc, 'One.');
   });
 
-  it('gives a router that answers', async () => {
-    const request = { jsonrpc: '2.0', id: 1, method: 'math.add', params: [1, 2] };
-    assert.deepEqual(await handleRequest(request, Router.from({ math: { add } })), {
-      jsonrpc: '2.0',
-      id: 1,
-      result: 3,
-    });
-  });
-
   it('takes the procedures that routers among them have now', () => {
     const math = new Router();
     math.rpc(function sum() {});
@@ -35,14 +26,6 @@ describe('Router.from', () => {
     assert.deepEqual(router.list(), ['v1.math.sum', 'math.add']);
     math.rpc(function later() {});
     assert.equal(router.size, 2, 'a snapshot');
-  });
-
-  it('can be added to, and merged', () => {
-    const router = Router.from({ add });
-    router.rpc(function more() {});
-    const all = new Router();
-    all.merge(router, 'math.');
-    assert.deepEqual(all.list(), ['math.add', 'math.more']);
   });
 
   it('takes a module', async () => {

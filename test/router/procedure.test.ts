@@ -13,54 +13,6 @@ const refuses = (options: unknown, handler: unknown, message: RegExp) =>
 const noop = (): void => {};
 
 describe('procedure', () => {
-  test('keeps what was declared, and fills in the rest', () => {
-    const params = Type.Object({ a: Type.Number() }, { additionalProperties: false });
-    const full = procedure(
-      {
-        name: 'x.y',
-        params,
-        returns: Type.Number(),
-        doc: 'Doubles.',
-        placement: 'worker',
-        timeoutMs: 5,
-        maxConcurrency: 2,
-      },
-      ({ a }) => a * 2,
-    );
-    assert.equal(full.name, 'x.y');
-    assert.equal(full.doc, 'Doubles.');
-    assert.equal(full.placement, 'worker');
-    assert.equal(full.timeoutMs, 5);
-    assert.equal(full.maxConcurrency, 2);
-    const bare = procedure({}, function named() {});
-    const {
-      name,
-      doc,
-      placement,
-      timeoutMs,
-      maxConcurrency,
-      params: none,
-      returns,
-      result,
-      isAsync,
-    } = bare;
-    assert.deepEqual(
-      { name, doc, placement, timeoutMs, maxConcurrency, none, returns, result, isAsync },
-      {
-        name: 'named',
-        doc: null,
-        placement: 'auto',
-        timeoutMs: undefined,
-        maxConcurrency: undefined,
-        none: undefined,
-        returns: undefined,
-        result: undefined,
-        isAsync: false,
-      },
-    );
-    assert.ok(Object.isFrozen(bare));
-  });
-
   test('is asynchronous when its function is, or when it says so', () => {
     assert.equal(procedure({}, async () => 1).isAsync, true);
     assert.equal(procedure({}, (async () => 1).bind(undefined)).isAsync, true);

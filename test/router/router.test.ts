@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import fc from 'fast-check';
 import {
   createCaller,
   DuplicateProcedureError,
@@ -12,7 +11,6 @@ import {
   Router,
 } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
-import { seed } from '../seed.ts';
 
 const one = (): Procedure => procedure({ params: Type.Object({ n: Type.Number() }) }, ({ n }) => n);
 
@@ -144,25 +142,6 @@ describe('merge', () => {
       assert.throws(() => merge(value), /first argument must be a Router/);
     }
     assert.throws(() => merge(new Router(), 5), /prefix must be a string, got number/);
-  });
-
-  test('is all or nothing, and keeps the order', () => {
-    const names = fc.uniqueArray(fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e'), {
-      maxLength: 5,
-    });
-    fc.assert(
-      fc.property(names, names, fc.constantFrom('', 'a', 'x.'), (mine, theirs, prefix) => {
-        const router = withNames(...mine);
-        const added = theirs.map((name) => prefix + name);
-        const clash = added.some((name) => mine.includes(name));
-        if (clash)
-          assert.throws(() => router.merge(withNames(...theirs), prefix), DuplicateProcedureError);
-        else router.merge(withNames(...theirs), prefix);
-        assert.deepEqual(router.list(), clash ? mine : [...mine, ...added]);
-        for (const name of router.list()) assert.equal(router.get(name)?.name, name);
-      }),
-      { seed },
-    );
   });
 });
 

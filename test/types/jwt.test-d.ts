@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type JwtAuth, jwt } from '../../src/extras/jwt/jwt.ts';
 import { Router, RpcApp } from '../../src/index.ts';
+import { same } from './same.ts';
 
 const options = { issuer: 'https://auth.example.com', audience: 'https://tools.example.com/mcp' };
 
@@ -9,12 +10,9 @@ const authenticate = jwt(options);
 const optional = jwt({ ...options, optional: true });
 const unknown = jwt({ ...options, optional: Math.random() > 1 });
 
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-const always: Same<Awaited<ReturnType<typeof authenticate>>, JwtAuth> = true;
-const perhaps: Same<Awaited<ReturnType<typeof optional>>, JwtAuth | undefined> = true;
-const either: Same<Awaited<ReturnType<typeof unknown>>, JwtAuth | undefined> = true;
-void [always, perhaps, either];
+same<Awaited<ReturnType<typeof authenticate>>, JwtAuth>(true);
+same<Awaited<ReturnType<typeof optional>>, JwtAuth | undefined>(true);
+same<Awaited<ReturnType<typeof unknown>>, JwtAuth | undefined>(true);
 
 const router = new Router<{ auth: JwtAuth }>();
 router.rpc({ name: 'who' }, (_params, { auth }) => [auth.sub, auth.scopes[0], auth.claims.tenant]);

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
-import { type AppOptions, handleRequest, Router, RpcApp } from '../../../src/index.ts';
-import { startApp, TestService } from '../../harness.ts';
+import { type AppOptions, handleRequest, Router } from '../../../src/index.ts';
+import { mountApp, startApp, TestService } from '../../harness.ts';
 import { postJson as post } from '../../post-json.ts';
 import { servers } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
@@ -101,19 +99,10 @@ for (const transport of servers) {
 
 describe('the OpenRPC document behind a mount', () => {
   test('is asked for in the query, wherever the handler is mounted', async (t) => {
-    const app = new RpcApp({ router: routerOf('a'), logLevel: 'silent' });
-    const web = express();
-    web.use('/under', app.nodeHandler());
-    web.all('/at', app.nodeHandler());
-    const server = web.listen(0, '127.0.0.1');
-    t.after(async () => {
-      server.closeAllConnections();
-      server.close();
-      await app.close();
+    const { port } = await mountApp(t, { router: routerOf('a') }, (app) => {
+      const handler = app.nodeHandler();
+      return express().use('/under', handler).all('/at', handler);
     });
-    await once(server, 'listening');
-    await app.dispatcher.ready();
-    const { port } = server.address() as AddressInfo;
     for (const path of ['/under', '/at']) {
       const response = await fetch(`http://127.0.0.1:${port}${path}?format=openrpc`);
       assert.equal(((await response.json()) as { openrpc: string }).openrpc, '1.4.1', path);

@@ -239,17 +239,6 @@ describe('at registration', () => {
     refuses({ params: z.string() }, /params must be an object: its JSON Schema has another type/);
   });
 
-  test('a type that holds itself twice over needs a placement', () => {
-    const Tree = z.object({
-      op: z.string(),
-      get left() {
-        return z.union([Tree, z.object({ neg: Tree }), z.number()]);
-      },
-    });
-    refuses({ params: Tree }, /a union in a type that holds itself.*declare placement: 'worker'/);
-    assert.equal(build(Tree, { placement: 'worker' }).placement, 'worker');
-  });
-
   test('names that every object inherits, and patterns that backtrack, are refused as in any schema', () => {
     refuses(
       { params: z.object({ constructor: z.string() }) },

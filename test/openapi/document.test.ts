@@ -189,6 +189,33 @@ describe('params', () => {
     ]);
   });
 
+  test('are flat if each is one value, or a list of such', () => {
+    const text = Type.String();
+    const methods = {
+      get: [
+        Type.Boolean({ default: true }),
+        Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()]),
+        Type.Array(Type.Union([text, Type.Null()])),
+        Type.Tuple([Type.Number(), text]),
+      ],
+      post: [
+        Type.Array(Type.Array(text)),
+        Type.Union([Type.Array(text), Type.Null()]),
+        Type.Array(Type.Object({})),
+        Type.Record(text, Type.Number()),
+        Type.Unknown(),
+        Type.Recursive((This) => Type.Union([text, Type.Array(This)])),
+      ],
+    };
+    for (const method of ['get', 'post'] as const) {
+      for (const x of methods[method]) {
+        const router = new Router();
+        router.rpc({ name: 'p', params: { x }, effects: { readOnly: true } }, () => 1);
+        operationOf('p', method, documentOf(router));
+      }
+    }
+  });
+
   test('that are not stand in the body of a POST, which may be left out where all of them may', () => {
     const { parameters, requestBody } = operationOf('query.nested', 'post');
     assert.equal(parameters, undefined);

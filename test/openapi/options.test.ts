@@ -5,7 +5,6 @@ import { type ConfigOptions, resolveConfig } from '../../src/core/config/config.
 import {
   describedProcedure,
   describeProcedure,
-  fingerprint,
 } from '../../src/core/procedures/document/introspect.ts';
 import { tableOf } from '../../src/core/procedures/router.ts';
 import { Operations } from '../../src/extras/openapi/operation.ts';
@@ -174,15 +173,6 @@ describe('what a service knows of the facade', () => {
     assert.deepEqual(there.cache, { maxAgeSeconds: 60, scope: 'private', staleSeconds: 9 });
     const hidden = describeProcedure(procedure({ name: 'p', httpApi: false }, () => 1));
     assert.equal(describedProcedure(JSON.parse(JSON.stringify(hidden))).httpApi, false);
-  });
-
-  test('is part of the fingerprint', () => {
-    const prints = [{}, { httpApi: false }, { cache: { maxAgeSeconds: 1 } }].map((options) => {
-      const router = new Router();
-      router.rpc({ name: 'p', effects: readOnly, ...(options as { httpApi?: false }) }, () => 1);
-      return fingerprint(router);
-    });
-    assert.equal(new Set(prints).size, 3);
   });
 });
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { Kind, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { Operations } from '../../src/extras/openapi/operation.ts';
 import { type QueryRules, readQuery } from '../../src/extras/openapi/query.ts';
 import { Router, Type } from '../../src/index.ts';
@@ -37,6 +39,35 @@ router.rpc(
 );
 router.rpc(
   { name: 'open', params: Type.Object({}, { additionalProperties: Type.Integer() }) },
+  () => null,
+);
+
+router.rpc({ name: 'none' }, () => null);
+
+TypeRegistry.Set('Even', (_schema, value) => Number(value) % 2 === 0);
+/** Of a kind of the program: its notes are all that is known of it. */
+const even = (notes: object) => ({ ...notes, [Kind]: 'Even' }) as unknown as TSchema;
+router.rpc(
+  {
+    name: 'rare',
+    params: {
+      level: Type.Unsafe<number>({ ...Type.Integer(), enum: [1, 2] }),
+      both: Type.Intersect([Type.Union([Type.String(), Type.Number()]), Type.Number()]),
+      map: Type.Record(Type.String(), Type.Number()),
+      many: Type.Recursive((This) => Type.Union([Type.Integer(), Type.Array(This)])),
+      node: Type.Recursive((This) => Type.Object({ next: Type.Optional(This) })),
+      even: even({ type: ['integer', 'null'] }),
+      listed: even({ enum: [2, 4] }),
+      silent: even({}),
+    },
+  },
+  () => null,
+);
+router.rpc(
+  {
+    name: 'zod',
+    params: z.object({ a: z.int().nullable(), b: z.array(z.int()), c: z.literal([1, 2]) }),
+  },
   () => null,
 );
 
@@ -121,6 +152,25 @@ describe('the params of a query', () => {
     test(query === '' ? 'none' : query, () => assert.deepEqual(read(query), params));
   }
 
+  test('are read through references, unions, intersections, notes and schemas of other libraries', () => {
+    for (const [query, params] of [
+      ['level=1', { level: 1 }],
+      ['both=5', { both: 5 }],
+      ['map=%7B%7D', { map: {} }],
+      ['many=1&many=2', { many: [1, 2] }],
+      ['many=%5B%5B1%5D%5D', { many: [[1]] }],
+      ['node=%7B%7D', { node: {} }],
+      ['even=4', { even: 4 }],
+      ['even=null', { even: null }],
+      ['listed=2', { listed: 2 }],
+      ['silent=4', { silent: '4' }],
+    ] as const) {
+      assert.deepEqual(read(query, operations.find('rare')!), params, query);
+    }
+    const zod = operations.find('zod')!;
+    assert.deepEqual(read('a=null&b=1&c=2', zod), { a: null, b: [1], c: 2 });
+  });
+
   test('__proto__ is a name like others', () => {
     const params = read('__proto__=1&constructor=2') as object;
     assert.deepEqual(Object.entries(params), [
@@ -170,6 +220,8 @@ describe('the params of a query', () => {
     const open = operations.find('open')!;
     assert.deepEqual(read('a=1&b=x', open), { a: 1, b: 'x' });
     assert.match(String(read('a=1&a=2', open)), /takes one value/);
+    assert.deepEqual(read('a=1&b=2&b=3', operations.find('none')!), { a: '1', b: ['2', '3'] });
+    assert.equal(operations.find('zod')!.others, undefined);
   });
 
   test('JSON that is deeper than allowed stays a text', () => {

@@ -21,6 +21,8 @@ describe('the fingerprint', () => {
     return fingerprint(router);
   };
 
+  const print = (options: Options): string => of(['p', options]);
+
   test('is the same for the same registry, in any order', () => {
     const a: [string, Options] = ['a', { params: Type.Object({ x: Type.Number() }) }];
     const b: [string, Options] = ['b', {}];
@@ -29,72 +31,65 @@ describe('the fingerprint', () => {
     assert.match(of(), /^[0-9a-f]{64}$/);
   });
 
-  test('differs with the names, schemas, docs and facts of placement', () => {
+  test('differs with all that a procedure declares', () => {
     const params = (schema: TSchema): Options => ({ params: Type.Object({ x: schema }) });
-    const variants: [string, Options][] = [
-      ['p', {}],
-      ['q', {}],
-      ['p', { doc: 'x' }],
-      ['p', { async: true }],
-      ['p', { placement: 'worker' }],
-      ['p', { placement: 'inline' }],
-      ['p', { group: 'g' }],
-      ['p', { group: 'h' }],
-      ['p', { timeoutMs: 1 }],
-      ['p', { maxConcurrency: 1 }],
-      ['p', { affinity: 'caller' }],
-      ['p', { returns: Type.Number() }],
-      ['p', { params: Type.Object({}) }],
-      ['p', { params: Type.Object({}, { additionalProperties: true }) }],
-      ['p', { params: z.object({ x: z.string() }) }],
-      ['p', params(Type.Number())],
-      ['p', params(Type.Number({ default: 1 }))],
-      ['p', params(Type.Number({ minimum: 1 }))],
-      ['p', { params: Type.Object({ a: Type.Null(), b: Type.Null() }) }],
-      ['p', { params: Type.Object({ b: Type.Null(), a: Type.Null() }) }],
-      ['p', { ...params(Type.Number()), affinity: 'x' }],
-    ];
-    assertDifferent(variants.map((variant) => of(variant)));
-  });
-
-  test('does not depend on how many recursive types were made before', () => {
-    const make = (): string => {
-      const Tree = Type.Recursive((This) => Type.Object({ kids: Type.Array(This) }));
-      return of(['p', { params: Type.Object({ Tree }), returns: Tree }]);
-    };
-    assert.equal(make(), make());
-  });
-
-  test('differs with the effects, the declared errors, what a stream yields and its options', () => {
-    const print = (options: Options): string => of(['p', options]);
     const streaming = (stream: StreamOptions): Options => ({ stream });
     const error = { code: 1, message: 'x' };
-    assertDifferent(
-      [
-        {},
-        { effects: { idempotent: true } },
-        { effects: { idempotent: true, readOnly: false } },
-        { errors: { A: error } },
-        { errors: { B: error } },
-        { errors: { A: { ...error, code: 2 } } },
-        { errors: { A: { ...error, message: 'y' } } },
-        { errors: { A: { ...error, data: Type.Number() } } },
-        { errors: { A: { ...error, data: Type.String() } } },
-        { stream: true as const },
-        { yields: Type.Number() },
-        { yields: Type.String() },
-        streaming({ notification: 'y' }),
-        streaming({ unsubscribe: 'y' }),
-        streaming({ collect: true }),
-        streaming({ drain: 'finish' }),
-      ].map(print),
-    );
+    const readOnly = { readOnly: true };
+    const variants: readonly Options[] = [
+      {},
+      { doc: 'x' },
+      { async: true },
+      { placement: 'worker' },
+      { placement: 'inline' },
+      { group: 'g' },
+      { group: 'h' },
+      { timeoutMs: 1 },
+      { maxConcurrency: 1 },
+      { affinity: 'caller' },
+      { returns: Type.Number() },
+      { params: Type.Object({}) },
+      { params: Type.Object({}, { additionalProperties: true }) },
+      { params: z.object({ x: z.string() }) },
+      params(Type.Number()),
+      params(Type.Number({ default: 1 })),
+      params(Type.Number({ minimum: 1 })),
+      { params: Type.Object({ a: Type.Null(), b: Type.Null() }) },
+      { params: Type.Object({ b: Type.Null(), a: Type.Null() }) },
+      { ...params(Type.Number()), affinity: 'x' },
+      { effects: readOnly },
+      { effects: { ...readOnly, openWorld: false } },
+      { effects: readOnly, cache: { maxAgeSeconds: 1 } },
+      { httpApi: false },
+      { errors: { A: error } },
+      { errors: { B: error } },
+      { errors: { A: { ...error, code: 2 } } },
+      { errors: { A: { ...error, message: 'y' } } },
+      { errors: { A: { ...error, data: Type.Number() } } },
+      { errors: { A: { ...error, data: Type.String() } } },
+      { stream: true as const },
+      { yields: Type.Number() },
+      { yields: Type.String() },
+      streaming({ notification: 'y' }),
+      streaming({ unsubscribe: 'y' }),
+      streaming({ collect: true }),
+      streaming({ drain: 'finish' }),
+    ];
+    assertDifferent([of(['q', {}]), ...variants.map(print)]);
     assert.equal(print({ effects: {}, errors: {} }), print({}));
     assert.equal(print(streaming({ drain: 'end' })), print({ stream: true }));
     assert.equal(
       print({ effects: { idempotent: true, readOnly: false } }),
       print({ effects: { readOnly: false, idempotent: true } }),
     );
+  });
+
+  test('does not depend on how many recursive types were made before', () => {
+    const make = (): string => {
+      const Tree = Type.Recursive((This) => Type.Object({ kids: Type.Array(This) }));
+      return print({ params: Type.Object({ Tree }), returns: Tree });
+    };
+    assert.equal(make(), make());
   });
 });
 

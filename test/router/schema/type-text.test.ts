@@ -17,39 +17,20 @@ function typeText(schema: TSchema | JsonSchema, options?: { readonly isShort?: b
   return textOf(node, options);
 }
 
-const Level = { Low: 1, High: 'high' } as const;
-
 const id = Type.Object({ id: Type.String() });
 
 /** What TypeBox alone writes, and what is written inline. test/codegen/types.test.ts has the types of all schemas. */
 const table: [string, TSchema, string][] = [
-  ['string', Type.String({ format: 'uuid', minLength: 1 }), 'string'],
-  ['number', Type.Number(), 'number'],
-  ['integer', Type.Integer(), 'number'],
-  ['boolean', Type.Boolean(), 'boolean'],
-  ['null', Type.Null(), 'null'],
   ['void answers null', Type.Void(), 'null'],
-  ['unknown', Type.Unknown(), 'unknown'],
-  ['any', Type.Any(), 'unknown'],
-  ['never', Type.Never(), 'never'],
   ['not', Type.Not(Type.String()), 'unknown'],
   ['string literal', Type.Literal('a"b'), '"a\\"b"'],
-  ['number literal', Type.Literal(-1.5), '-1.5'],
-  ['boolean literal', Type.Literal(true), 'true'],
-  ['enum', Type.Enum(Level), '1 | "high"'],
   ['template literal', Type.TemplateLiteral([Type.Literal('id-'), Type.Number()]), 'string'],
-  ['array', Type.Array(Type.String()), 'string[]'],
   [
     'array of an intersection',
     Type.Array(Type.Intersect([id, Type.Object({ n: Type.Number() })])),
     '({ id: string } & { n: number })[]',
   ],
   ['empty tuple', Type.Tuple([]), '[]'],
-  [
-    'object',
-    Type.Object({ id: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }),
-    '{ id: string; tags?: string[] }',
-  ],
   ['empty open object', Type.Object({}), 'Record<string, unknown>'],
   [
     'open object',

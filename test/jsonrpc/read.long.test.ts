@@ -8,6 +8,7 @@ import {
   verified,
 } from '../../src/core/protocol/body.ts';
 import { readBody, readBytes, scanEnvelope } from '../../src/core/protocol/read.ts';
+import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
 import { cases, seed } from '../seed.ts';
 import { body, mutate, plainBatch, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';
@@ -265,4 +266,17 @@ test('the quick reader takes what clients usually send', () => {
     assert.equal(quick.id, id);
     assert.equal(quick.start === -1 ? undefined : text.slice(quick.start, quick.end), params);
   }
+});
+
+test('exceedsDepth counts as the model does', () => {
+  let deep = 0;
+  forMutations(body, 600, (text, n) => {
+    const model = parseModel(text);
+    if (model === undefined) return;
+    // Bounds around the true depth: both answers are asked for.
+    const maxDepth = Math.max(0, model.depth - 1 + (n % 3));
+    if (model.depth > maxDepth) deep++;
+    assert.equal(exceedsDepth(text, maxDepth), model.depth > maxDepth, `at ${maxDepth}`);
+  });
+  assert.ok(deep > 500, String(deep));
 });

@@ -65,10 +65,8 @@ const inputs: readonly BadInput[] = [
   query('an array for a number', 'a=%5B1%5D', '/a'),
   // Names of a query.
   query('a name in another case', 'A=1', '/a'),
-  query('a name with brackets', 'a=1&b%5B%5D=2', '/b[]'),
   query('a name without a value', 'a', '/a'),
   query('a name that is empty', 'a=1&=2', '/'),
-  query('__proto__', 'a=1&__proto__=2', '/__proto__'),
   query('constructor', 'a=1&constructor=2', '/constructor'),
   query('a semicolon between two params', 'a=1;b=2', '/a'),
   query('a fragment', 'a=1#x', '/a'),
@@ -86,13 +84,10 @@ const inputs: readonly BadInput[] = [
   refused('a huge query', 431, `GET /api/echo?s=${'x'.repeat(16 * 1024)}`),
   // Paths.
   notFound('no name', '/api/'),
-  notFound('another case', '/api/MATH.ADD'),
   notFound('a dot segment', '/api/./math.add'),
   notFound('two dots', '/api/../rpc'),
   notFound('two dots in percent codes', '/api/%2e%2e/rpc'),
   notFound('an encoded slash behind dots', '/api/..%2frpc'),
-  notFound('two slashes', '/api//math.add'),
-  notFound('a name that is encoded twice', '/api/math%252Eadd'),
   notFound('a NUL in the name', '/api/math.add%00'),
   notFound('a line break in the name', '/api/math.add%0d%0aset-cookie:%20x'),
   notFound('a blank in the name', '/api/math.add%20'),
@@ -147,7 +142,6 @@ const inputs: readonly BadInput[] = [
     server: 'uws',
   },
   refused('a chunked GET', 411, 'GET /api/math.add?a=1', 'transfer-encoding: chunked'),
-  refused('a time that is none', 400, 'GET /api/math.add?a=1', 'rpc-timeout-ms: soon'),
   refused('headers above the limit', 431, 'GET /api/math.add?a=1', `x-long: ${'x'.repeat(16_380)}`),
 ];
 

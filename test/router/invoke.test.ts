@@ -4,23 +4,11 @@ import { Type } from '@sinclair/typebox';
 import { createCaller, Router, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
 import { TestService } from '../harness.ts';
-import { type Ran, runHandler as run } from './run.ts';
+import { assertFault, type Ran, runHandler as run } from './run.ts';
 
 const errorOf = ({ ok, text }: Ran): { code: number; message: string; data?: unknown } => {
   assert.equal(ok, false, text);
   return JSON.parse(text);
-};
-
-/** A -32603 whose ref leads to exactly one fault, of which the caller is told nothing else. */
-const assertFault = async (running: Promise<Ran>, detail: RegExp): Promise<void> => {
-  const ran = await running;
-  const { code, message, data, ...rest } = errorOf(ran);
-  assert.deepEqual({ code, message, rest }, { code: -32603, message: 'Internal error', rest: {} });
-  assert.equal(ran.faults.length, 1);
-  const [fault] = ran.faults;
-  assert.deepEqual(data, { ref: fault?.ref });
-  assert.equal(fault?.method, 'p');
-  assert.match(fault.detail, detail);
 };
 
 const throwing = (): never => {

@@ -12,7 +12,7 @@ import {
   RpcError,
   reply,
 } from '../../src/index.ts';
-import { type Ran, run } from './run.ts';
+import { assertFault, run } from './run.ts';
 
 /** Runs a procedure behind one middleware, whatever the middleware's type. */
 function behind(middleware: unknown, handler: (context: CallContext) => unknown = () => 'done') {
@@ -20,14 +20,6 @@ function behind(middleware: unknown, handler: (context: CallContext) => unknown 
   router.use(middleware as Middleware);
   router.rpc({ name: 'p' }, (_params, context) => handler(context));
   return run(router, 'p');
-}
-
-async function assertFault(running: Promise<Ran>, detail: RegExp) {
-  const { code, text, faults } = await running;
-  assert.equal(code, -32603);
-  assert.equal(faults.length, 1);
-  assert.equal(JSON.parse(text).data.ref, faults[0]?.ref, 'the caller sees the reference alone');
-  assert.match(faults[0]?.detail ?? '', detail);
 }
 
 /** A link that notes its name on the way in and on the way out. */

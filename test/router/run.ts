@@ -46,6 +46,17 @@ export function runHandler(handler: unknown, options: object = {}, params?: unkn
   return run(router, 'p', params);
 }
 
+/** A -32603 whose ref leads to exactly one fault, of which the caller is told nothing else. */
+export async function assertFault(running: Promise<Ran>, detail: RegExp): Promise<void> {
+  const { text, faults } = await running;
+  assert.equal(faults.length, 1, text);
+  const [fault] = faults;
+  const error = { code: -32603, message: 'Internal error', data: { ref: fault?.ref } };
+  assert.deepEqual(JSON.parse(text), error);
+  assert.equal(fault?.method, 'p');
+  assert.match(fault.detail, detail);
+}
+
 /** Registration refuses what `act` does. */
 export function isRefused(act: () => unknown, message: RegExp | string): void {
   assert.throws(act, { name: 'RegistrationError', message });

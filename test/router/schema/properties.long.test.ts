@@ -7,7 +7,6 @@ import type { Ajv2019 as AjvClass } from 'ajv/dist/2019.js';
 import fc from 'fast-check';
 import {
   getProcedureSchema,
-  type ParamIssue,
   type Procedure,
   RegistrationError,
   Router,
@@ -16,7 +15,6 @@ import { cases, seed } from '../../seed.ts';
 import { discover } from '../document/discover.ts';
 import { misfits } from './assignable.ts';
 import { formats, schemas, Values } from './generated.ts';
-import { libraries } from './libraries.ts';
 import { issuesOf } from './params.ts';
 
 // CommonJS, whose types do not fit an ES module's default import. Documents write tuples with a list of `items`, which the
@@ -52,11 +50,10 @@ function withItemsApart(json: unknown): unknown {
 }
 
 /** A procedure with these params, that returns `returns`; undefined: registration refuses it. */
-function registered(params: unknown, returns: unknown): Router | undefined {
+function registered(params: TObject, returns: TSchema): Router | undefined {
   const router = new Router();
   try {
-    const options = { name: 'p', params, returns } as { name: string; params: TObject };
-    router.rpc(options, () => null as never);
+    router.rpc({ name: 'p', params, returns }, () => null as never);
     return router;
   } catch (error) {
     assert.ok(error instanceof RegistrationError, String(error));
@@ -134,55 +131,5 @@ describe('generated schemas of TypeBox', () => {
       { seed, numRuns: cases(10) },
     );
     assert.deepEqual(misfits(typed, ['Item', 'List', 'T0', 'T1', 'T2', 'T3', 'T4', 'T5']), []);
-  });
-});
-
-/** Where a library checks params in its own way, whatever the document says. */
-function isOwnWay(library: string, value: unknown, issues: readonly ParamIssue[]): boolean {
-  // They count UTF-16 units.
-  if (/\p{Extended_Pictographic}/u.test(JSON.stringify(value))) return library !== 'typebox';
-  // Arrays are objects to these.
-  const areObjects = library === 'valibot' || library === 'arktype';
-  return areObjects && issues.some(({ received }) => received === 'array');
-}
-
-describe('equal schemas of TypeBox, zod, valibot and arktype', () => {
-  test('take the same values, in checks, documents, results and types', () => {
-    const typed = new Map<string, unknown[]>();
-    fc.assert(
-      fc.property(libraries, fc.nat(), (given, start) => {
-        const json = given.typebox;
-        const all = Object.entries(given).map(([name, schema]) => {
-          const procedure = registered(schema, schema)?.get('p');
-          assert.ok(procedure !== undefined, `${name}: ${JSON.stringify(json)} is refused`);
-          const { return_schema: document, return_type: type } = getProcedureSchema(procedure);
-          const values = typed.get(type) ?? [];
-          typed.set(type, values);
-          return { name, procedure, values, isOf: readByAjv(document) };
-        });
-        const [own = assert.fail()] = all;
-        for (let n = 0; n < valuesOfEach; n += 1) {
-          const value = new Values(json as never, start + n).value();
-          if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
-          const issues = issuesOf(own.procedure, value);
-          const paths = new Set(issues.map(({ path }) => path));
-          for (const { name, procedure, values, isOf } of all) {
-            const about: string = `${name}: ${JSON.stringify(json)} with ${JSON.stringify(value)}`;
-            const isRight = issues.length === 0;
-            assert.equal(isOf(value), isRight, `${about}, by its document`);
-            const result = isRight ? sent(procedure, value, about) : undefined;
-            if (result !== undefined) values.push(result);
-            if (!isRight) assert.notEqual(procedure.result?.mismatchOf(value), undefined, about);
-            if (isOwnWay(name, value, issues)) continue;
-            const found = issuesOf(procedure, value);
-            assert.equal(found.length === 0, isRight, about);
-            // arktype writes an equal schema in its own way: 2 for a number from 2 to 2.
-            if (name !== 'arktype') assert.deepEqual(new Set(found.map(({ path }) => path)), paths);
-          }
-        }
-      }),
-      { seed, numRuns: cases(10) },
-    );
-    assert.deepEqual(misfits(typed), []);
   });
 });

@@ -83,6 +83,31 @@ for (const [library, schema] of Object.entries(libraries)) {
       assert.equal(many.length, 8);
     });
 
+    // An object of schemas is for params alone.
+    if (library !== 'object of schemas') {
+      test('describe results, which are projected and checked', () => {
+        const { result } = procedure(
+          { returns: schema as typeof libraries.zod },
+          () => null as never,
+        );
+        const right = { name: 'Ann', age: 3, tags: ['a'] };
+        assert.deepEqual(result?.project({ ...right, secret: 1 }), right);
+        assert.equal(result.mismatchOf(right), undefined);
+        for (const wrong of [
+          {},
+          { name: 'A' },
+          { name: 'Ann', age: 1.5 },
+          { name: 'Ann', age: -1 },
+          { name: 'Ann', tags: ['a', 7] },
+          { name: 'Ann', tags: {} },
+          { name: 'Ann', more: 1 },
+        ]) {
+          const isOpen = library === 'typebox' && 'more' in wrong;
+          assert.equal(result.mismatchOf(wrong) === undefined, isOpen, JSON.stringify(wrong));
+        }
+      });
+    }
+
     test('are in the documents', async () => {
       const router = new Router();
       router.register('p', build(schema));

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
-import fastify from 'fastify';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { fastifyClient, makeApp, mountApp } from '../harness.ts';
+import { mountApp } from '../harness.ts';
 import { header, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { refusal } from '../refusal.ts';
 import { servers } from '../servers.ts';
@@ -238,17 +237,6 @@ describe('agents that sign in to a server of one’s own', () => {
       const expected = `Bearer resource_metadata="${url}", ${scope}`;
       assert.equal(header(response, 'www-authenticate'), expected);
     }
-  });
-
-  test('Fastify: routes of its own', async (t) => {
-    const app = makeApp(t, { ...options, authenticate }).app;
-    const web = fastify();
-    web.all('/mcp', app.nodeHandler());
-    web.all('/.well-known/*', app.nodeHandler());
-    const client = await fastifyClient(t, web);
-    assert.equal((await ask(client, 'GET', `${wellKnown}/mcp`)).status, 200);
-    const response = await client.ask(post(legacy('ping'), { host: 'localhost' }, '/mcp'));
-    assert.equal(response.status, 401);
   });
 });
 

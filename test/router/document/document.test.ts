@@ -31,13 +31,6 @@ describe('the OpenRPC document', () => {
     }
   });
 
-  test('lists the procedures in the order of their registration', async () => {
-    assert.deepEqual(
-      (await discover(everyKind)).methods.map(({ name }) => name),
-      everyKind.list(),
-    );
-  });
-
   test('says of a procedure what the introspection document says', async () => {
     const method = await methodOf(everyKind, 'optionals');
     assert.equal(method.paramStructure, 'either');

@@ -47,18 +47,6 @@ describe('the work that a value buys grows as the value does', () => {
     assertLinear(tree, (left) => ({ left, op: '*' }), 1);
   });
 
-  test('where a nested member tells the alternatives apart', () => {
-    const tree = Type.Recursive((This) =>
-      Type.Union([
-        Type.Number(),
-        ...operators.map((op) =>
-          Type.Object({ left: This, at: Type.Object({ op: Type.Literal(op) }) }),
-        ),
-      ]),
-    );
-    assertLinear(tree, (left) => ({ left, at: { op: '*' } }), 1);
-  });
-
   test('where nothing does', () => {
     const list = Type.Recursive((This) =>
       Type.Union([Type.Number(), Type.Array(This), Type.Tuple([This]), Type.Array(This)]),

@@ -1,6 +1,8 @@
 /** A service in a control group that gives it no further threads for a while, as a container at its limit of pids does. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { rmdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CompiledCli } from '../supervisor/processes/cli.ts';
@@ -11,6 +13,7 @@ import { type Running, urlOf } from './process.ts';
 
 const cli = await CompiledCli.suite();
 const group = makeGroup({ pids: 'pids.max', '': 'pids.max' }, 'max');
+const maxConnections = 20;
 const reason = 'needs a control group of pids, which this process may not make';
 
 describe('in a container that has as many threads as it may', {
@@ -35,6 +38,8 @@ router.rpc({ name: 'die', placement: 'worker' }, () => process.reallyExit(1));`;
       '1',
       '--spare-workers',
       '0',
+      '--max-connections',
+      String(maxConnections),
       module,
     ]);
     url = await urlOf(server);
@@ -56,5 +61,19 @@ router.rpc({ name: 'die', placement: 'worker' }, () => process.reallyExit(1));`;
     assert.equal(await call(url, 'where'), pid);
     allow('max');
     assert.equal(await call(url, 'here'), pid);
+  });
+
+  test('more than half of the connections cost nothing there, though a thread is to count whose they are', async () => {
+    const pid = await pidNow(url);
+    allow(1);
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: maxConnections / 2 + 3 }, () => connect(+port, hostname));
+    // Those above the limit of their address are reset.
+    for (const socket of sockets) socket.on('error', () => {});
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    assert.equal(await call(url, 'where'), pid);
+    allow('max');
+    for (const socket of sockets) socket.destroy();
+    assert.equal(await call(url, 'where'), pid);
   });
 });

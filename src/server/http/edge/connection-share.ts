@@ -63,15 +63,23 @@ export class CountedConnections {
 
   #ask(): void {
     this.#askedAt = clockMs();
-    if (this.#thread === undefined) {
-      this.#thread = startOwnThread('src/server/http/edge/connection-count.ts');
-      this.#thread.on('message', (counts: ConnectionCounts) => this.#onCounts(counts));
-      // Another thread is asked the next time.
-      this.#thread.on('error', () => {
-        this.#thread = undefined;
-      });
+    try {
+      this.#thread ??= this.#start();
+    } catch {
+      // The system gives this process no thread now. The last count is used until the next time.
+      return;
     }
     this.#thread.postMessage(this.#server.address.port);
+  }
+
+  #start(): Worker {
+    const thread = startOwnThread('src/server/http/edge/connection-count.ts');
+    thread.on('message', (counts: ConnectionCounts) => this.#onCounts(counts));
+    // Another thread is asked the next time.
+    thread.on('error', () => {
+      this.#thread = undefined;
+    });
+    return thread;
   }
 
   #onCounts(counts: ConnectionCounts): void {

@@ -110,6 +110,7 @@ export interface LogLine {
 export function logOf(server: Running): LogLine[] {
   return server.stderr
     .split('\n')
+    .slice(0, -1) // behind the last line break: a line of which the rest has not come
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as LogLine);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { freePort } from '../../free-port.ts';
 import { until } from '../../turns.ts';
-import { CompiledCli, endWith, type LogLine, logged, logOf, service } from './cli.ts';
+import { CompiledCli, endWith, type LogLine, logged, logOf, type Started, service } from './cli.ts';
 import { ask } from './load.ts';
 
 /** A main thread that stands still: docs/operations.md, "What a thread is in". */
@@ -33,8 +33,10 @@ router.rpc({ name: 'holdLater', placement: 'inline' }, async (held: Held) => {
   await new Promise((resolve) => setImmediate(resolve));
   return holdUntil(held);
 });
-router.rpc({ name: 'sleep', placement: 'inline' }, async () => {
-  execFileSync('sleep', ['1.8']);
+router.rpc({ name: 'sleep', placement: 'inline' }, async ({ path }: Held) => {
+  // It ends with the folder, too, which a test takes away behind it.
+  const wait = 'until [ -e "$0" ] || [ ! -d "$(dirname "$0")" ]; do sleep 0.1; done';
+  execFileSync('sh', ['-c', wait, path]);
 });
 export default router;
 `;
@@ -63,10 +65,18 @@ for (const flags of [['--supervisor'], ['--no-supervisor']])
       });
   });
 
-test('native code is told as such', async (t) => {
-  const { server, url } = await cli.serveFor(t, [module]);
-  await ask(url, { id: 1, method: 'sleep' });
+/** The line about a main thread that stays in native code until the line is there. */
+async function toldOfSleep({ server, url }: Started): Promise<LogLine | undefined> {
+  const path = join(cli.folder, `awake-${server.child.pid}`);
+  const reply = ask(url, { id: 1, method: 'sleep', params: { path } });
   const [told] = await logged(server, says);
+  writeFileSync(path, '');
+  await reply;
+  return told;
+}
+
+test('native code is told as such', async (t) => {
+  const told = await toldOfSleep(await cli.serveFor(t, [module]));
   const doing = process.platform === 'linux' ? ', waiting' : '';
   assert.equal(told?.detail, `no stack: in native code${doing}`);
 });
@@ -77,11 +87,10 @@ test('without the right to use the inspector that is told, and the process goes 
   const flags = [isStable ? '--permission' : '--experimental-permission']
     .concat(rights.map((right) => `--allow-${right}`))
     .filter((flag) => process.allowedNodeEnvironmentFlags.has(flag.replace(/=.*/, '')));
-  const { server, url } = await cli.serveFor(t, [module], { NODE_OPTIONS: flags.join(' ') });
-  await ask(url, { id: 1, method: 'sleep' });
-  const [told] = await logged(server, says);
+  const started = await cli.serveFor(t, [module], { NODE_OPTIONS: flags.join(' ') });
+  const told = await toldOfSleep(started);
   assert.equal(told?.detail, 'no stack: this process may not use the inspector');
-  assert.ok(!logOf(server).some(({ event }) => event === 'process-lost'));
+  assert.ok(!logOf(started.server).some(({ event }) => event === 'process-lost'));
 });
 
 test('the stack is in the log twice before the supervisor kills the process', async (t) => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { appendFileSync, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -63,10 +62,14 @@ describe('where few files may be open', { skip: process.platform === 'win32' }, 
       await server.seen('stdout', new RegExp(`(?:untilFile entered\\n){${most}}`));
       const crowd = Array.from({ length: limit }, () => connect(port, '127.0.0.1'));
       await Promise.all(
-        crowd.map(async (socket) => {
-          socket.on('error', () => {});
-          await once(socket.resume(), 'close');
-        }),
+        crowd.map(
+          (socket) =>
+            new Promise<void>((resolve) => {
+              // A reset is one way to be refused.
+              socket.on('error', () => {}).resume();
+              socket.once('close', () => resolve());
+            }),
+        ),
       );
       writeFileSync(path, '');
       const answers = await Promise.all(kept.map((client) => client.response()));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { servers } from '../servers.ts';
 import {
@@ -13,6 +14,14 @@ import {
   write,
   written,
 } from './browser.ts';
+
+/** Presses a button, which says for a moment that it has copied. */
+async function copy(page: Page, name: string | RegExp): Promise<void> {
+  const button = page.getByRole('button', { name });
+  // What it copied before is not said any more.
+  await button.waitFor();
+  await Promise.all([page.getByText('Copied').waitFor(), button.click()]);
+}
 
 describe('the console in a browser', { skip: noBrowser }, () => {
   const browser = new OneBrowser();
@@ -199,8 +208,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     assert.deepEqual(await violations(page), []);
     await write(page, { word: "it's" });
     const copied = async (): Promise<string> => {
-      await page.getByRole('button', { name: /^Copy the co/ }).click();
-      await page.getByText('Copied').waitFor();
+      await copy(page, /^Copy the co/);
       return page.evaluate<string>('navigator.clipboard.readText()');
     };
     const command = await copied();
@@ -223,8 +231,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     const { page, url } = shown;
     const copied = async (): Promise<string> => {
       await page.getByRole('button', { name: 'Plain HTTP' }).click();
-      await page.getByRole('button', { name: 'Copy the command' }).click();
-      await page.getByText('Copied').waitFor();
+      await copy(page, 'Copy the command');
       return page.evaluate<string>('navigator.clipboard.readText()');
     };
     await write(page, { word: 'mug & tee' });

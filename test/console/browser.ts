@@ -14,7 +14,7 @@ export const noBrowser: string | false =
   chromiumPath === undefined &&
   'no Chromium here: apt-get install chromium, or set CHROMIUM_PATH to one';
 
-/** Milliseconds: how long something on the page may take on a machine that is busy with other things. */
+/** Milliseconds: how long the browser may take to start, and something on the page, on a machine that is busy with other things. */
 const patienceMs = 120_000;
 
 /** The module with workers, for tests that are about them; the others have its router. */
@@ -51,6 +51,7 @@ export class OneBrowser {
       this.#browser = await chromium.launch({
         executablePath: chromiumPath as string,
         args: ['--no-sandbox'],
+        timeout: patienceMs,
       });
     });
     after(() => this.#browser?.close());

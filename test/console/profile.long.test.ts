@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { AppOptions } from '../../src/index.ts';
 import { fixture } from '../files.ts';
+import { until } from '../turns.ts';
 import { assertQuiet, noBrowser, OneBrowser, type Shown, violations } from './browser.ts';
 
 const options = { modules: [fixture('insight/burning.ts')], workers: 1, spareWorkers: 0 };
@@ -13,13 +14,17 @@ const options = { modules: [fixture('insight/burning.ts')], workers: 1, spareWor
 /** Takes a profile while the service computes, and waits until it is shown. */
 async function profiled({ page, app }: Shown): Promise<void> {
   await page.getByRole('spinbutton', { name: 'Seconds' }).fill('1');
-  await page.getByRole('button', { name: 'Take a profile' }).click();
-  await page.getByText('The threads are watched for 1 s').waitFor();
   const graph = page.getByRole('application', { name: /^Flame graph/ });
   let isShown = false;
-  const shown = graph.waitFor().then(() => {
-    isShown = true;
-  });
+  // What is there for as long as the profile takes is waited for, and computed, from before the click on.
+  const shown = Promise.all([
+    page.getByText('The threads are watched for 1 s').waitFor(),
+    page.getByRole('button', { name: 'Take a profile' }).click(),
+  ])
+    .then(() => graph.waitFor())
+    .finally(() => {
+      isShown = true;
+    });
   while (!isShown) {
     const call = { jsonrpc: '2.0', id: 1, method: 'direct', params: { ms: 20 } };
     await app.dispatcher.dispatch(call);
@@ -29,9 +34,10 @@ async function profiled({ page, app }: Shown): Promise<void> {
 
 const frameText = (page: Page): Promise<string> => page.locator('#flame-frame').innerText();
 
-/** Whether the canvas has more than one colour. */
-const isPainted = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>(`(() => {
+/** Resolves when the canvas has more than one colour: it is painted a frame after it is there. */
+const painted = (page: Page): Promise<void> =>
+  until(() =>
+    page.evaluate<boolean>(`(() => {
     const canvas = document.querySelector('.flame canvas');
     const copy = document.createElement('canvas');
     Object.assign(copy, { width: canvas.width, height: canvas.height });
@@ -39,7 +45,8 @@ const isPainted = (page: Page): Promise<boolean> =>
     pen.drawImage(canvas, 0, 0);
     const { data } = pen.getImageData(0, 0, copy.width, copy.height);
     return new Set(new Uint32Array(data.buffer)).size > 2;
-  })()`);
+  })()`),
+  );
 
 describe('a profile in the console', { skip: noBrowser }, () => {
   const browser = new OneBrowser();
@@ -48,7 +55,7 @@ describe('a profile in the console', { skip: noBrowser }, () => {
     const shown = await browser.show(t, { hash: '#/live', options });
     const { page } = shown;
     await profiled(shown);
-    assert.ok(await isPainted(page));
+    await painted(page);
     const table = page.getByRole('group', { name: 'Functions by samples' });
     await table.getByRole('rowheader', { name: 'burn' }).waitFor();
     const graph = page.getByRole('application', { name: /^Flame graph/ });
@@ -62,7 +69,7 @@ describe('a profile in the console', { skip: noBrowser }, () => {
     assert.match(await frameText(page), /^\(root\)/);
     await page.keyboard.press('Escape');
     await page.getByLabel('Search').fill('burn');
-    assert.ok(await isPainted(page));
+    await painted(page);
     await graph.click({ position: { x: 20, y: 27 } });
     assert.doesNotMatch(await frameText(page), /^\(root\)/);
     const worker = await page.locator('option', { hasText: /^worker-/ }).innerText();
@@ -121,7 +128,7 @@ describe('a profile in the console', { skip: noBrowser }, () => {
       assert.equal(await page.getByRole('application', { name: /^Flame graph/ }).count(), 0);
 
       await profiled(shown);
-      assert.ok(await isPainted(page));
+      await painted(page);
       const width = await page.evaluate<number>('document.documentElement.scrollWidth');
       assert.ok(width <= 320, `${width} pixels`);
       assert.deepEqual(await violations(page), []);

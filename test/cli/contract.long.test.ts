@@ -216,6 +216,8 @@ export default router;`;
     assert.match(readFileSync(out, 'utf8'), / {2}another: \{/);
     const note = (one: string) =>
       `tandem: 1 procedure has no \`returns\`: its result is neither projected nor checked: ${one}\n`;
+    // It has come by another pipe than the lines of stdout.
+    await watching.seen('stderr', /another\n$/);
     assert.equal(watching.stderr, note('one') + note('another'));
   });
 });

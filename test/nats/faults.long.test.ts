@@ -99,7 +99,8 @@ describeNats('faults of a cluster', () => {
     const pid = members[0]?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
     await until(() => world.callers.with(-32002).length > 0);
-    assert.equal(world.members, 1);
+    // On a busy machine the other one may be silent for a moment, too.
+    await until(() => world.members === 1);
     await world.callers.more(50, isResult);
     process.kill(pid, 'SIGCONT');
     await world.callers.more(20, ({ by }) => by === pid);

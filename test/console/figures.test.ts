@@ -4,6 +4,7 @@ import { counterTable } from '../../src/core/observe/metric-table.ts';
 import type { CallTotals, Counters, MetricsSnapshot } from '../../src/core/observe/snapshot.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
 import { Figures, type FiguresSource } from '../../src/extras/console/console.ts';
+import { mockTimeouts } from '../mock-timeouts.ts';
 import { Running } from '../service/running.ts';
 
 const counters = Object.fromEntries(Object.keys(counterTable).map((name) => [name, 1])) as Counters;
@@ -85,7 +86,7 @@ const thousand = Array.from({ length: 1000 }, (_, i) => `p${i}`);
 
 describe('the figures of the console', () => {
   test('are one text for all who ask within a second, and none where nobody asks', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+    mockTimeouts(t);
     const source = sourceOf(() => [snapshot([])]);
     const figures = new Figures(source);
     assert.equal(source.asked, 0);
@@ -121,7 +122,7 @@ describe('the figures of the console', () => {
   });
 
   test('of a thousand procedures are those of the 200 that changed last, and one sum of the others', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+    mockTimeouts(t);
     let rows = called(thousand);
     const next = inOrder(sourceOf(() => [snapshot(rows)], thousand));
     const sumOf = ({ snapshots }: Read): number =>

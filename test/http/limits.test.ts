@@ -6,6 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type ConfigOptions, RegistrationError, Router } from '../../src/index.ts';
 import { type Served, serve } from '../app/hooks/serve.ts';
 import { root } from '../files.ts';
+import { mockTimeouts } from '../mock-timeouts.ts';
 import { servers } from '../servers.ts';
 import { fixture } from '../service/running.ts';
 import { deferred, turns, until } from '../turns.ts';
@@ -486,7 +487,7 @@ const limits: readonly Limit[] = [
           maxReplyBytes: 2 * length,
           bodyTimeoutMs: 5000,
         });
-        t.mock.timers.enable({ apis: ['setTimeout'] });
+        mockTimeouts(t);
         const one = client();
         await one.write(post(rpc('text', { length })));
         // With its first bytes here, the reply was written, and the timer of its end set.

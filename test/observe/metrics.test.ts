@@ -17,6 +17,7 @@ import { renderMetrics } from '../../src/core/service/metrics.ts';
 import { CallCounters } from '../../src/core/service/observation.ts';
 import { Router } from '../../src/index.ts';
 import { TestService } from '../harness.ts';
+import { mockTimeouts } from '../mock-timeouts.ts';
 import { Exposition } from './exposition.ts';
 
 /** What a process that has ended has not. */
@@ -302,7 +303,7 @@ describe('the text of a service', () => {
   });
 
   it('is one text for all who ask within a second', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+    mockTimeouts(t);
     const router = new Router();
     router.rpc({ name: 'one', placement: 'inline' }, () => 1);
     const { dispatcher } = await TestService.start(t, { router });

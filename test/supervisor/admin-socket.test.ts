@@ -8,10 +8,11 @@ import { test } from 'node:test';
 import { createLog } from '../../src/core/observe/log.ts';
 import { AdminSocket } from '../../src/server/process/admin-socket.ts';
 import { temporaryFolder } from '../files.ts';
+import { mockTimeouts } from '../mock-timeouts.ts';
 import { turn } from '../turns.ts';
 
 test('a log level that goes back leaves no listener behind, however often it was changed', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+  mockTimeouts(t);
   const path = join(temporaryFolder(t), 'admin.sock');
   const log = createLog({ level: 'warn', write: () => {} });
   /** Listeners of the signals of the orders that went back. */

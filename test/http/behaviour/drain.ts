@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { mockTimeouts } from '../../mock-timeouts.ts';
 import { turns } from '../../turns.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
@@ -111,7 +112,7 @@ export function drain(start: Start): void {
     const one = client();
     await one.write(post(rpc('later')));
     await service.entered(1);
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+    mockTimeouts(t);
     const closing = server.close();
     t.mock.timers.tick(1000);
     await closing;

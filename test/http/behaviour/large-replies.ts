@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
+import { mockTimeouts } from '../../mock-timeouts.ts';
 import { header, json, neverHeldLocally, post, rpc, socketPath } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
 
@@ -43,7 +44,7 @@ export function largeReplies(start: Start): void {
 
   test('a client that does not read is cut at the deadline, and others do not wait for it', async (t) => {
     const { client, server } = await start(t, { socket: socketPath() });
-    t.mock.timers.enable({ apis: ['setTimeout'] });
+    mockTimeouts(t);
     const one = client();
     await one.write(post(rpc('large', neverHeldLocally)));
     // With its first bytes here, the reply was written, and the timer of its end set.

@@ -119,7 +119,9 @@ function withViem(url: string): Foreign {
   const onFetchRequest = (): void => {
     bodies++;
   };
-  const { request } = http(url, { batch: true, onFetchRequest })({ retryCount: 0 });
+  // It gives up a request after 10 s.
+  const options = { batch: true, onFetchRequest, timeout: 600_000 };
+  const { request } = http(url, options)({ retryCount: 0 });
   const call = async (...[method, params]: Call): Promise<unknown> => {
     try {
       return await request({ method, params });

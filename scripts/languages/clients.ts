@@ -57,7 +57,11 @@ const languages: Readonly<Record<string, Language>> = {
   go: {
     needs: { go: 'Go 1.26 or newer' },
     generated: ['oapi', 'ogen'],
-    shell: (folder, env) => new Shell(folder, [], { ...env, GOFLAGS: '-mod=readonly' }),
+    shell: async (folder, env) => {
+      const shell = new Shell(folder, [], { ...env, GOFLAGS: '-mod=readonly' });
+      await downloadModules(shell);
+      return shell;
+    },
     commands: [
       'mkdir oapi',
       'go tool oapi-codegen -config oapi.yaml openapi.json',
@@ -73,6 +77,18 @@ const languages: Readonly<Record<string, Language>> = {
     commands: ['mvn -B -q test'],
   },
 };
+
+/** Go asks for a module once, where npm, pip and Maven ask again. */
+async function downloadModules(shell: Shell): Promise<void> {
+  for (let left = 2; ; left--) {
+    try {
+      await shell.run('go mod download');
+      return;
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
 
 /** Serves hard shapes with worker threads for as long as `use` takes, with the document in `folder`. */
 async function serve(

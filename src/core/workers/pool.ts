@@ -331,7 +331,7 @@ export class Pool extends QueuedExecutor {
 
   /** Kills a worker whose thread gives no sign of life. Returns whether it did. */
   #endsHung(worker: PoolWorker, now: number): boolean {
-    if (worker.watchdog.isDeaf(now)) {
+    if (worker.watchdog.isDeaf(now, worker.tid)) {
       this.workers.onBroken(worker, 'it does not read what it is sent');
       return true;
     }

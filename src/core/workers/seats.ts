@@ -125,6 +125,23 @@ export function timesOf(tid: number): ThreadTimes | undefined {
   }
 }
 
+/**
+ * Whether a thread of this process sleeps, as far as the system tells (only Linux does). One that was woken, and waits for a
+ * processor, does not: by the clock of its event loop it sleeps on until it runs.
+ *
+ * @param tid the operating system's number of the thread; 0: not known
+ */
+export function maySleep(tid: number): boolean {
+  if (tid === 0) return true;
+  try {
+    const stat = readFileSync(`/proc/self/task/${tid}/stat`, 'latin1');
+    // The state comes after the name, which may hold any character.
+    return stat.charAt(stat.lastIndexOf(')') + 2) === 'S';
+  } catch {
+    return true;
+  }
+}
+
 const timesFile = (tid: number): string => `/proc/self/task/${tid}/schedstat`;
 
 function parseTimes(text: string): ThreadTimes {

@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { maxLookMs, type WorkerCalls } from './calls.ts';
 import type { WorkerThread } from './options.ts';
+import { maySleep } from './seats.ts';
 
 /** Calls that wait behind a synchronous call are taken back when that call has run for so long, milliseconds. */
 const overrunMs = 5;
@@ -12,8 +13,8 @@ const stalledAfterMs = 50;
 const probeEveryMs = 1000;
 
 /**
- * A thread that has slept for so long since it was probed reads its port no more, milliseconds. A busy machine does not
- * keep a thread from its messages for so long. A look counts for `maxLookMs` at most.
+ * A thread that has slept for so long since it was probed reads its port no more, milliseconds, unless it only waits for a
+ * processor: 20 programs that compute on 2 cores keep a thread from its messages for so long. A look counts for `maxLookMs` at most.
  */
 const deafAfterMs = 500;
 
@@ -114,8 +115,10 @@ export class Watchdog {
   /**
    * Whether the thread sleeps although a probe waits for it. To be asked again and again: only looks count, since a
    * process that was stopped for long has not looked.
+   *
+   * @param tid the operating system's number of the thread; 0: not known
    */
-  isDeaf(now: number): boolean {
+  isDeaf(now: number, tid: number): boolean {
     if (this.#probedAt === undefined) return false;
     const { idleMs } = this.#thread;
     const passedMs = now - this.#lookedAt;
@@ -123,7 +126,10 @@ export class Watchdog {
     this.#sleptMs = isAsleep ? this.#sleptMs + Math.min(passedMs, maxLookMs) : 0;
     this.#lookedAt = now;
     this.#idleMs = idleMs;
-    return this.#sleptMs > deafAfterMs;
+    if (this.#sleptMs <= deafAfterMs) return false;
+    if (maySleep(tid)) return true;
+    this.#sleptMs = 0;
+    return false;
   }
 
   /** Asks the thread for a sign of life. */

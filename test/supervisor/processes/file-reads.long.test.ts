@@ -59,6 +59,10 @@ const reasons: readonly [why: string, is: (use: Use, folder: string) => boolean]
     'the kernel tells the CPU time from memory: of this thread, and for the last time of one that ends',
     ({ on, stack }) => on.endsWith('/schedstat') && /threadCpuMs|Seats\.leave/.test(stack),
   ],
+  [
+    'the kernel tells from memory whether a thread that answers nothing waits for a processor',
+    ({ on, stack }) => on.endsWith('/stat') && stack.includes('maySleep'),
+  ],
 ];
 
 for (const transport of ['uws', 'node'])

@@ -1,28 +1,17 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { AppOptions } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
-import { startApp } from '../harness.ts';
+import { type Lifetime, startApp } from '../harness.ts';
+import { setNodeEnv } from '../node-env.ts';
 import { postJson } from '../post-json.ts';
 import { servers } from '../servers.ts';
 
 /** Who sees the message of an internal error: a developer who calls from the same machine, and nobody else. */
 
-const { NODE_ENV } = process.env;
-afterEach(() => setEnvironment(NODE_ENV));
-
-function setEnvironment(value: string | undefined): void {
-  if (value === undefined) delete process.env.NODE_ENV;
-  else process.env.NODE_ENV = value;
-}
-
-interface Ends {
-  after(end: () => unknown): void;
-}
-
-async function start(t: Ends, options: AppOptions, environment?: string): Promise<string> {
-  setEnvironment(environment);
+async function start(t: Lifetime, options: AppOptions, environment?: string): Promise<string> {
+  setNodeEnv(t, environment);
   const modules = [moduleUrl('test/fixtures/app/failing.ts')];
   return (await startApp(t, { modules, ...options })).url;
 }

@@ -89,12 +89,6 @@ describe('nodeHandler({ auth })', () => {
     assert.deepEqual(asked, ['POST /rpc', 'GET /rpc?format=openrpc']);
   });
 
-  test('without it, authenticate is asked here too', async (t) => {
-    const authenticate = ({ path }: { path: string }) => ({ user: path });
-    const { client } = await mounted(t, {}, { authenticate });
-    assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: '/rpc' });
-  });
-
   test('an RpcError goes out whole, and nothing runs', async (t) => {
     const auth = (): never => {
       throw new RpcError(4010, 'Sign in', { at: '/sign-in' });

@@ -103,12 +103,6 @@ describe('the banner', () => {
     assert.deepEqual(callOf(router), { jsonrpc: '2.0', id: 1, method: 'bare' });
   });
 
-  it('says nothing of hooks where there are none', () => {
-    const [command = '', ...rest] = linesOf(open);
-    assert.match(command, curl);
-    assert.deepEqual(rest, []);
-  });
-
   it('asks for the events of a stream', () => {
     const router = new Router();
     router.rpc({ name: 'ticks' }, function* ticks() {

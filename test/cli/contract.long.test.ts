@@ -32,27 +32,22 @@ before(async () => {
 const commands = CommandLine.suite();
 
 describe('tandem schema', () => {
-  it('prints what the server says, of a module and of a URL', async () => {
-    const [fromModule, fromUrl, served] = await Promise.all([
-      runCli(['schema', module]),
-      commands.run(['schema', url]),
-      fetch(url).then((response) => response.json()),
-    ]);
-    assert.deepEqual([fromModule.code, fromModule.stderr], [0, '']);
-    assert.deepEqual(JSON.parse(fromModule.stdout), served);
-    assert.equal(fromUrl.stdout, fromModule.stdout);
-    assert.match(fromUrl.stdout, /^\{\n {2}"/);
-  });
-
-  it('--openrpc prints the OpenRPC document', async () => {
-    const [fromModule, fromUrl, served] = await Promise.all([
-      commands.run(['schema', module, '--openrpc']),
-      commands.run(['schema', url, '--openrpc']),
-      fetch(`${url}?format=openrpc`).then((response) => response.json()),
-    ]);
-    assert.deepEqual(JSON.parse(fromModule.stdout), served);
-    assert.equal(fromUrl.stdout, fromModule.stdout);
-  });
+  for (const [what, more, query] of [
+    ['the introspection document', [], ''],
+    ['the OpenRPC document with --openrpc', ['--openrpc'], '?format=openrpc'],
+  ] as const) {
+    it(`prints what the server says, of a module and of a URL: ${what}`, async () => {
+      const [fromModule, fromUrl, served] = await Promise.all([
+        runCli(['schema', module, ...more]),
+        commands.run(['schema', url, ...more]),
+        fetch(url + query).then((response) => response.json()),
+      ]);
+      assert.deepEqual([fromModule.code, fromModule.stderr], [0, '']);
+      assert.deepEqual(JSON.parse(fromModule.stdout), served);
+      assert.equal(fromUrl.stdout, fromModule.stdout);
+      assert.match(fromUrl.stdout, /^\{\n {2}"/);
+    });
+  }
 
   it("keeps a module's own output off stdout", async (t) => {
     const file = join(temporaryFolder(t), 'noisy.mjs');

@@ -1,11 +1,8 @@
 /** docs/mcp.md, "A desktop host": `tandem mcp`, as a process. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { modulePath, nodeFlags, root } from '../files.ts';
 import { legacy, modern, tools } from '../mcp/stage.ts';
-import { cleanEnvironment, runCli } from './process.ts';
+import { type Running, runCli, startCli } from './process.ts';
 
 interface Line {
   readonly id?: unknown;
@@ -22,62 +19,34 @@ interface Line {
 
 /** A host of agents: it writes lines, and reads lines. */
 class Host {
-  readonly child: ChildProcess;
-  readonly exit: Promise<number | null>;
-  readonly lines: Line[] = [];
-  stderr = '';
-  #rest = '';
+  readonly running: Running;
 
   constructor(args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     const few = ['--workers', '1', '--spare-workers', '0', '--log-level', 'warn'];
-    this.child = spawn(
-      process.execPath,
-      [...nodeFlags, modulePath('src/cli/main.ts'), 'mcp', tools, ...few, ...args],
-      { cwd: root, env: cleanEnvironment(env) },
-    );
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      const parts = (this.#rest + text).split('\n');
-      this.#rest = parts.pop() ?? '';
-      // What is no JSON would throw here: nothing else may stand on stdout.
-      for (const part of parts) this.lines.push(JSON.parse(part) as Line);
-      this.child.emit('lines');
-    });
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
-      this.child.emit('lines');
-    });
-    this.exit = once(this.child, 'close').then(([code]) => code as number | null);
+    this.running = startCli(['mcp', tools, ...few, ...args], env);
+  }
+
+  /** What is no JSON would throw here: nothing else may stand on stdout. */
+  get lines(): Line[] {
+    const whole = this.running.stdout.split('\n').slice(0, -1);
+    return whole.map((line) => JSON.parse(line) as Line);
   }
 
   send(...lines: string[]): void {
-    this.child.stdin?.write(lines.map((line) => `${line}\n`).join(''));
+    this.running.child.stdin?.write(lines.map((line) => `${line}\n`).join(''));
   }
 
-  async until<T>(found: () => T | undefined): Promise<T> {
-    for (;;) {
-      const value = found();
-      if (value !== undefined) return value;
-      const [code] = await Promise.race([
-        once(this.child, 'lines'),
-        this.exit.then((code) => [code]),
-      ]);
-      if (code !== undefined) assert.fail(`ended with ${code}\n${this.stderr}`);
-    }
-  }
-
-  /** The answer to the request with that id. */
-  answer(id: unknown): Promise<Line> {
-    return this.until(() => this.lines.find((line) => line.id === id));
-  }
-
-  ask(line: string): Promise<Line> {
+  /** @returns the answer to a request, the line of its id */
+  async ask(line: string): Promise<Line> {
     this.send(line);
-    return this.answer((JSON.parse(line) as Line).id);
+    const id = JSON.stringify((JSON.parse(line) as Line).id);
+    const answer = new RegExp(`^\\{"jsonrpc":"2\\.0","id":${id},.*(?=\\n)`, 'm');
+    return JSON.parse((await this.running.seen('stdout', answer))[0]) as Line;
   }
 
-  end(): Promise<number | null> {
-    this.child.stdin?.end();
-    return this.exit;
+  async end(): Promise<number | null> {
+    this.running.child.stdin?.end();
+    return (await this.running.exit).code;
   }
 }
 
@@ -126,7 +95,7 @@ describe('tandem mcp', () => {
 
   test('what the modules print goes to stderr', async () => {
     await host.ask(call('prints'));
-    await host.until(() => /from a worker/.exec(host.stderr) ?? undefined);
+    await host.running.seen('stderr', /from a worker/);
   });
 
   test('progress comes before the answer, between other lines', async () => {
@@ -188,7 +157,7 @@ describe('tandem mcp', () => {
 
 describe('the end of tandem mcp', () => {
   let host: Host | undefined;
-  afterEach(() => host?.child.kill('SIGKILL'));
+  afterEach(() => host?.running.child.kill('SIGKILL'));
 
   test('the end of stdin lets what has begun be answered, before the workers are ready too', async () => {
     host = new Host();
@@ -200,8 +169,8 @@ describe('the end of tandem mcp', () => {
   test('a signal drains', async () => {
     host = new Host();
     await host.ask(call('math_sum', { a: 1, b: 2 }));
-    host.child.kill('SIGTERM');
-    assert.equal(await host.exit, 0);
+    host.running.child.kill('SIGTERM');
+    assert.equal((await host.running.exit).code, 0);
   });
 
   test('a host that goes takes its calls with it', async () => {
@@ -209,7 +178,7 @@ describe('the end of tandem mcp', () => {
     host.send(call('waits'));
     // Begun by now: lines are taken in order.
     await host.ask(call('math_sum', { a: 1, b: 2 }));
-    host.child.stdout?.destroy();
+    host.running.child.stdout?.destroy();
     host.send(call('math_sum', { a: 1, b: 2 }));
     assert.equal(await host.end(), 0);
   });

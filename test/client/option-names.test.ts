@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { type ClientOptions, createClient } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
+import { setNodeEnv } from '../node-env.ts';
 
 const url = 'http://127.0.0.1:1/rpc';
-const { NODE_ENV } = process.env;
 
 describe('the options of a client', () => {
-  afterEach(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
-    else process.env.NODE_ENV = NODE_ENV;
-  });
-
   const refused: readonly (readonly [text: string, make: () => unknown])[] = [
     [
       'createClient: unknown option timeout, did you mean timeoutMs?',
@@ -37,9 +32,9 @@ describe('the options of a client', () => {
     ],
   ];
   for (const [text, make] of refused) {
-    it(`are refused if they are unknown, except in production: ${text}`, () => {
+    it(`are refused if they are unknown, except in production: ${text}`, (t) => {
       assert.throws(make, { name: 'TypeError', message: text });
-      process.env.NODE_ENV = 'production';
+      setNodeEnv(t, 'production');
       make();
     });
   }
@@ -50,10 +45,10 @@ describe('the options of a client', () => {
     ['x: the params are one object, such as { name: value }, got a number', 1, undefined],
     ['x: JSON has no BigInt, as id is: send String(id)', { id: 1n }, undefined],
   ] as const) {
-    it(`of a call, and its params, are refused before it is sent: ${text}`, async () => {
+    it(`of a call, and its params, are refused before it is sent: ${text}`, async (t) => {
       const call = () => client.call('x', params as object, options as object);
       await assert.rejects(call(), { name: 'TypeError', message: text });
-      process.env.NODE_ENV = 'production';
+      setNodeEnv(t, 'production');
       await assert.rejects(call(), (error: Error) => error.message !== text);
     });
   }

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { WebSocket, WebSocketServer } from 'ws';
 import { createClient, RpcTransportError } from '../../src/client/index.ts';
 import { type Socket, webSocket } from '../../src/client/socket.ts';
 import { drained } from '../drained.ts';
@@ -391,19 +388,5 @@ describe('a client over a WebSocket', () => {
     assert.equal(await two, 2);
     socket!.answer({ id: idOf(1), result: 2 });
     await assert.rejects(Promise.resolve(three), RpcTransportError);
-  });
-
-  it('fails its calls where the server greets with something else', async (t) => {
-    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-    t.after(() => server.close());
-    await once(server, 'listening');
-    server.on('connection', (socket) => socket.send('welcome'));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const transport = webSocket({ WebSocket });
-    t.after(() => transport.close());
-    const client = createClient({ url, transport });
-    const isFault = /^RpcTransportError: .*: a message is no JSON-RPC.*: "welcome"$/;
-    await assert.rejects(Promise.resolve(client.call('m')), isFault);
-    await assert.rejects(client.call('m')[Symbol.asyncIterator]().next(), isFault);
   });
 });

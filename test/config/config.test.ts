@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { root } from '../files.ts';
+import { setNodeEnv } from '../node-env.ts';
 import { refusal } from '../refusal.ts';
 
 /** What a service makes of its options; nothing is started. */
@@ -26,19 +27,13 @@ describe('defaults', () => {
     assert.equal(configOf({ timeoutMs: 120_000, maxRequestMs: 5 }).maxRequestMs, 5);
   });
 
-  it('have the check of results only logged in production', () => {
-    const before = process.env.NODE_ENV;
-    try {
-      process.env.NODE_ENV = 'production';
-      assert.equal(configOf({ mcp: true }).checkResults, 'refuse');
-      assert.equal(configOf().checkResults, 'log');
-      assert.equal(configOf({ checkResults: 'off' }).checkResults, 'off');
-      assert.equal(configOf({ checkResults: true }).checkResults, 'refuse');
-      assert.equal(configOf({ checkResults: false }).checkResults, 'off');
-    } finally {
-      if (before === undefined) delete process.env.NODE_ENV;
-      else process.env.NODE_ENV = before;
-    }
+  it('have the check of results only logged in production', (t) => {
+    setNodeEnv(t, 'production');
+    assert.equal(configOf({ mcp: true }).checkResults, 'refuse');
+    assert.equal(configOf().checkResults, 'log');
+    assert.equal(configOf({ checkResults: 'off' }).checkResults, 'off');
+    assert.equal(configOf({ checkResults: true }).checkResults, 'refuse');
+    assert.equal(configOf({ checkResults: false }).checkResults, 'off');
   });
 
   it('pass through a second resolving unchanged', () => {

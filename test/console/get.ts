@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { buildConsole } from '../../scripts/console.ts';
+import { type AppOptions, Router } from '../../src/index.ts';
 import { root, tree } from '../files.ts';
+import { type Lifetime, startApp } from '../harness.ts';
 
 export interface Got {
   readonly status: number;
@@ -37,4 +39,17 @@ export function get(
 export async function ensureBuilt(): Promise<void> {
   const built = join(tree, 'dist/console');
   if (!existsSync(built)) await buildConsole(root, built);
+}
+
+/** A service of one procedure, `one`, where no other is given. */
+export function routerOfOne(): Router {
+  const router = new Router();
+  router.rpc({ name: 'one', placement: 'inline' }, () => 1);
+  return router;
+}
+
+/** An app, and the URLs of its paths. */
+export async function serve(t: Lifetime, options: AppOptions) {
+  const started = await startApp(t, { router: routerOfOne(), ...options });
+  return { ...started, at: (path: string) => new URL(path, started.url).href };
 }

@@ -1,30 +1,14 @@
 /** docs/security.md, "Profiles": who may have the console take one. */
 import assert from 'node:assert/strict';
 import { type IncomingMessage, request } from 'node:http';
-import { describe, type TestContext, test } from 'node:test';
-import { type AppOptions, Router, RpcError } from '../../src/index.ts';
-import { startApp } from '../harness.ts';
+import { describe, test } from 'node:test';
+import { type AppOptions, RpcError } from '../../src/index.ts';
+import { setNodeEnv } from '../node-env.ts';
 import { postJson } from '../post-json.ts';
 import { servers } from '../servers.ts';
-import { ensureBuilt, get } from './get.ts';
+import { ensureBuilt, get, serve } from './get.ts';
 
 await ensureBuilt();
-
-async function serve(t: TestContext, options: AppOptions) {
-  const router = new Router();
-  router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-  const address = await startApp(t, { router, ...options });
-  return { ...address, at: (path: string) => new URL(path, address.url).href };
-}
-
-function inProduction(t: TestContext): void {
-  const { NODE_ENV } = process.env;
-  process.env.NODE_ENV = 'production';
-  t.after(() => {
-    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
-    else process.env.NODE_ENV = NODE_ENV;
-  });
-}
 
 /** Asks for a profile of 20 ms. `node:http` sends what a page may send, Origin too. */
 async function ask(url: string, headers: Record<string, string> = {}, query = 'seconds=0.02') {
@@ -95,7 +79,7 @@ for (const transport of servers) {
         const { at } = await serve(t, { transport, ...options });
         assert.equal((await ask(at(''))).status, 403);
       }
-      inProduction(t);
+      setNodeEnv(t, 'production');
       const { at } = await serve(t, { transport, console: true, authenticate });
       const refused = await ask(at(''), { 'x-key': 'right' });
       assert.equal(refused.status, 403);

@@ -6,20 +6,10 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { tree } from '../files.ts';
-import { mountApp, startApp } from '../harness.ts';
+import { mountApp } from '../harness.ts';
+import { setNodeEnv } from '../node-env.ts';
 import { servers } from '../servers.ts';
-import { ensureBuilt, get } from './get.ts';
-
-function routerOf(): Router {
-  const router = new Router();
-  router.rpc({ name: 'one', placement: 'inline' }, () => 1);
-  return router;
-}
-
-async function serve(t: TestContext, options: AppOptions) {
-  const started = await startApp(t, { router: routerOf(), ...options });
-  return { ...started, at: (path: string) => new URL(path, started.url).href };
-}
+import { ensureBuilt, get, routerOfOne, serve } from './get.ts';
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -181,7 +171,7 @@ for (const transport of servers) {
     });
 
     test('has examples of params for whom the hook lets, none without introspection', async (t) => {
-      const router = routerOf();
+      const router = routerOfOne();
       const params = Type.Object({ word: Type.String({ examples: ['mug'] }), n: Type.Integer() });
       router.rpc({ name: 'find', params, placement: 'inline' }, () => 1);
       const { at } = await serve(t, {
@@ -235,25 +225,19 @@ for (const transport of servers) {
 }
 
 describe('by default the console', () => {
-  test('is on where only this machine can reach it outside production, and never in the way of the calls', () => {
-    const before = process.env.NODE_ENV;
+  test('is on where only this machine can reach it outside production, and never in the way of the calls', (t) => {
     const isOn = (options: AppOptions): boolean =>
       new RpcApp({ router: new Router(), ...options }).dispatcher.config.console;
-    try {
-      delete process.env.NODE_ENV;
-      assert.deepEqual(
-        ['127.0.0.1', 'localhost', '::1', '0.0.0.0', 'example.com'].map((host) => isOn({ host })),
-        [true, true, true, false, false],
-      );
-      assert.equal(isOn({ path: '/console' }), false);
-      assert.equal(isOn({ socket: '/tmp/tandem.sock' }), false);
-      process.env.NODE_ENV = 'production';
-      assert.equal(isOn({}), false);
-      assert.equal(isOn({ console: true, host: '0.0.0.0' }), true);
-    } finally {
-      if (before === undefined) delete process.env.NODE_ENV;
-      else process.env.NODE_ENV = before;
-    }
+    setNodeEnv(t, undefined);
+    assert.deepEqual(
+      ['127.0.0.1', 'localhost', '::1', '0.0.0.0', 'example.com'].map((host) => isOn({ host })),
+      [true, true, true, false, false],
+    );
+    assert.equal(isOn({ path: '/console' }), false);
+    assert.equal(isOn({ socket: '/tmp/tandem.sock' }), false);
+    process.env.NODE_ENV = 'production';
+    assert.equal(isOn({}), false);
+    assert.equal(isOn({ console: true, host: '0.0.0.0' }), true);
     assert.throws(
       () => isOn({ console: true, path: '/console/rpc' }),
       /option path: \/console\/rpc/,
@@ -267,7 +251,7 @@ describe('behind a mount the console', () => {
     options: AppOptions,
     put: (app: RpcApp) => express.Express,
   ) {
-    const { port } = await mountApp(t, { router: routerOf(), ...options }, put);
+    const { port } = await mountApp(t, { router: routerOfOne(), ...options }, put);
     return (path: string) => `http://127.0.0.1:${port}${path}`;
   }
   const below = (prefix: string) => (app: RpcApp) =>

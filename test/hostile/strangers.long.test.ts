@@ -15,13 +15,11 @@ describeNats('a stranger who floods NATS', () => {
   ] as const) {
     test(`${what}: every call has its result, and nobody new is known`, async (t) => {
       const { world, members } = await FaultWorld.open(t, 1);
-      world.callers.start();
-      await world.callers.more(50);
+      await world.load();
       const all = { ...none, ...size };
       const beats = await flood(world.server.url, all);
       await world.callers.more(50);
-      await world.callers.stop();
-      world.check();
+      await world.end();
       assert.equal(world.members, 1);
       assert.equal(world.front.app.dispatcher.stats().remote?.lost, 0);
       assert.equal(members[0]?.running.child.exitCode, null);

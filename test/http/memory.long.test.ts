@@ -90,34 +90,6 @@ for (const carrier of carriers) {
       assert.equal((result as unknown as number[])[0], large);
     });
 
-    test('uploads that are never finished give back what they were given', async (t) => {
-      const served = await start(t, { router: many() });
-      const bytes = post(rpc('text', { a: 'x'.repeat(large) }));
-      for (let round = 0; round < 3; round++) {
-        const clients = Array.from({ length: 10 }, () => served.client());
-        for (const one of clients) await one.write(bytes.subarray(0, large / 2));
-        await until(() => bodiesOf(served).inUse >= 10 * large);
-        for (const one of clients) one.destroy();
-        await until(() => bodiesOf(served).inUse === 0);
-        assert.ok(bodiesOf(served).kept <= 10 * 2 * large, `${bodiesOf(served).kept} kept`);
-      }
-    });
-
-    test('large bodies that are announced leave room for small ones', async (t) => {
-      const given = { router: many(), maxBodyBytes: large, maxBodyMemory: 4 * large };
-      const served = await start(t, given);
-      const head = post('', { 'content-length': String(large) });
-      let refused = 0;
-      for (let i = 0; i < 6; i++) {
-        const one = served.client();
-        await one.write(head);
-        await until(() => bodiesOf(served).inUse >= Math.min(i + 1, 3) * large);
-        if (i >= 3) assert.equal((await one.response()).status, 503, `${++refused}`);
-      }
-      assert.equal(bodiesOf(served).refused, refused);
-      assert.equal((await served.client().ask(post(rpc('p1')))).status, 200);
-    });
-
     for (const [what, bytes] of [
       ['documents', request('GET', '/rpc')],
       ['batches', post(`[${'1,'.repeat(999)}1]`)],

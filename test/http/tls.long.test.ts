@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { procedures } from '../app/hooks/serve.ts';
-import { runCli, startCli } from '../cli/process.ts';
+import { startCli } from '../cli/process.ts';
 import { servers } from '../servers.ts';
 import { badRequests } from './behaviour/bad-requests.ts';
 import { calls } from './behaviour/calls.ts';
@@ -44,18 +44,5 @@ describe('tandem serve with TLS', () => {
     two.destroy();
     server.child.kill('SIGTERM');
     assert.equal((await server.exit).code, 0);
-  });
-
-  test('says in one line what is wrong with its files', async () => {
-    const { code, stderr } = await runCli([...args, '--tls-key', certPath, '--tls-cert', certPath]);
-    assert.equal(code, 1);
-    const said = stderr.trim().split('\n').at(-1) ?? '';
-    assert.match(said, /^tandem: option tlsKey: .* holds no private key in PEM form$/);
-  });
-
-  test('takes both from the environment', async () => {
-    const { code, stderr } = await runCli(args, { TANDEM_TLS_KEY: keyPath });
-    assert.equal(code, 1);
-    assert.equal(stderr, 'tandem: option tlsKey needs tlsCert beside it: give both, or neither\n');
   });
 });

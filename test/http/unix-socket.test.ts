@@ -17,7 +17,6 @@ import { startApp } from '../harness.ts';
 import { allServers } from '../servers.ts';
 import { listenFailure } from './listen-failure.ts';
 import { post, request, rpc } from './raw-client.ts';
-import { RawSocket } from './socket/raw-socket.ts';
 import { starter } from './stub-server.ts';
 
 const folder = temporaryFolder({ after });
@@ -72,12 +71,6 @@ for (const transport of allServers) {
         await server.close();
         assert.deepEqual(readdirSync(within), []);
       }
-    });
-
-    test('carries WebSockets', async (t) => {
-      const { client } = await start(t, { socket: place().socket });
-      const socket = await RawSocket.open(client());
-      assert.equal(JSON.parse(await socket.ask(rpc('echo', 'x'))).result, 'x');
     });
 
     test('a file that a dead server left is replaced', async (t) => {

@@ -330,18 +330,4 @@ describeNats('a gateway and its members', () => {
       await until(async () => (await call(url, 'of.b')).result === 'b');
     }
   });
-
-  test('NATS goes and comes back: /readyz says so, and calls that waited are answered', async (t) => {
-    const own = await NatsServer.startFor(t);
-    const [, front] = await Promise.all([member(t, own.url), gateway(t, own.url)]);
-    await untilReady(front.url);
-    await own.kill();
-    await untilReady(front.url, 'disconnected');
-    const waiting = Array.from({ length: 10 }, () => call(front.url, 'who'));
-    await own.restart();
-    for (const { result } of await Promise.all(waiting)) {
-      assert.equal((result as { name: string }).name, 'one');
-    }
-    await untilReady(front.url);
-  });
 });

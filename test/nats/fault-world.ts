@@ -7,7 +7,7 @@ import { temporaryFolder } from '../files.ts';
 import type { Lifetime, StartedApp } from '../harness.ts';
 import { until } from '../turns.ts';
 import { gateway, withLimits } from './apps.ts';
-import { Callers, type Ended, violationsOf } from './callers.ts';
+import { Callers, violationsOf } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 
 /** A member as a process of its own. */
@@ -47,11 +47,6 @@ export class FaultWorld {
     world.callers = new Callers(world.front.url, () => `k${world.#keys++}`);
     const started = Array.from({ length: members }, () => world.startMember());
     return { world, members: await Promise.all(started) };
-  }
-
-  /** What callers of the gateway have seen. */
-  get ended(): readonly Ended[] {
-    return this.callers.ended;
   }
 
   /** Resolves when the gateway knows it. */
@@ -96,8 +91,15 @@ export class FaultWorld {
     return readFileSync(this.#journal, 'utf8').split('\n').filter(Boolean);
   }
 
-  /** Nothing ran more often than its answer says, what has a result ran, and only these errors came. */
-  check(...allowed: readonly string[]): void {
-    assert.deepEqual(violationsOf(this.ended, this.journal(), allowed), []);
+  /** Begins calls, until the end; resolves when some have ended. */
+  async load(): Promise<void> {
+    this.callers.start();
+    await this.callers.more(50);
+  }
+
+  /** Every call has its answer; nothing ran more often than that says, what has a result ran, and only these errors came. */
+  async end(...allowed: readonly string[]): Promise<void> {
+    await this.callers.stop();
+    assert.deepEqual(violationsOf(this.callers.ended, this.journal(), allowed), []);
   }
 }

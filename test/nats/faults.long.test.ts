@@ -18,21 +18,20 @@ describeNats('faults of a cluster', () => {
   for (const downMs of [300, 2000]) {
     test(`nats-server is killed and back after ${downMs} ms: every call has its result`, async (t) => {
       const { world } = await FaultWorld.open(t, 2, patient);
-      world.callers.start();
-      await world.callers.more(50);
+      await world.load();
       await world.server.kill();
+      await untilReady(world.front.url, 'disconnected');
       await pause(downMs);
       await world.server.restart();
       await world.callers.more(100);
-      await world.callers.stop();
-      world.check();
+      await world.end();
+      await untilReady(world.front.url);
     });
   }
 
   test('nats-server is down for longer than calls may wait: those are refused, and none is lost or runs twice', async (t) => {
     const { world } = await FaultWorld.open(t, 2, patient, { maxQueueMs: 500 });
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     await world.server.kill();
     await untilReady(world.front.url, 'disconnected');
     // Those of before may all be with members.
@@ -40,27 +39,23 @@ describeNats('faults of a cluster', () => {
     await world.callers.more(20, ({ code }) => code === -32000);
     await world.server.restart();
     await world.callers.more(100, isResult);
-    await world.callers.stop();
-    world.check('-32000');
+    await world.end('-32000');
   });
 
   test('nats-server stands still: calls wait, and have their results when it goes on', async (t) => {
     const { world } = await FaultWorld.open(t, 2, patient);
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     await world.server.pause();
     await untilReady(world.front.url, 'disconnected');
     await pause(2000);
     world.server.resume();
     await world.callers.more(100);
-    await world.callers.stop();
-    world.check();
+    await world.end();
   });
 
   test('a member is killed: what it had is -32002, the others go on, and nothing runs twice', async (t) => {
     const { world, members } = await FaultWorld.open(t, 2);
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     // A member that stands still answers nothing, so it has calls when it dies.
     const pid = members[0]?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
@@ -69,8 +64,7 @@ describeNats('faults of a cluster', () => {
     process.kill(pid, 'SIGKILL');
     await until(() => world.callers.with(-32002).length > 0);
     await world.callers.more(100, isResult);
-    await world.callers.stop();
-    world.check('-32002 member');
+    await world.end('-32002 member');
     const lost = world.callers.with(-32002);
     assert.ok(lost.length <= 16, `${lost.length} lost`);
     assert.equal(world.members, 1);
@@ -79,14 +73,12 @@ describeNats('faults of a cluster', () => {
 
   test('a member stands still for a moment: every call has its result', async (t) => {
     const { world, members } = await FaultWorld.open(t, 2, patient);
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     process.kill(members[0]?.pid ?? 0, 'SIGSTOP');
     await pause(1000);
     process.kill(members[0]?.pid ?? 0, 'SIGCONT');
     await world.callers.more(100);
-    await world.callers.stop();
-    world.check();
+    await world.end();
   });
 
   test('a member stands still for too long: what it had is -32002, and it comes back', async (t) => {
@@ -94,8 +86,7 @@ describeNats('faults of a cluster', () => {
       silentMs: 1000,
       hungMs: 2000,
     });
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     const pid = members[0]?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
     await until(() => world.callers.with(-32002).length > 0);
@@ -104,8 +95,7 @@ describeNats('faults of a cluster', () => {
     await world.callers.more(50, isResult);
     process.kill(pid, 'SIGCONT');
     await world.callers.more(20, ({ by }) => by === pid);
-    await world.callers.stop();
-    world.check('-32002 member');
+    await world.end('-32002 member');
   });
 
   test('a member that stands still holds a bounded number of bytes: what is beyond waits, and goes to others', async (t) => {
@@ -140,8 +130,7 @@ describeNats('faults of a cluster', () => {
 
   test('a rolling deploy of processes: every call has its result', async (t) => {
     const { world, members } = await FaultWorld.open(t, 2, patient);
-    world.callers.start();
-    await world.callers.more(50);
+    await world.load();
     for (const { running } of members) {
       const next = await world.startMember();
       await world.callers.more(10, ({ by }) => by === next.pid);
@@ -151,8 +140,7 @@ describeNats('faults of a cluster', () => {
       assert.equal(code, 0);
     }
     await world.callers.more(50);
-    await world.callers.stop();
-    world.check();
+    await world.end();
   });
 
   test('a gateway is killed: its members end what it waited for, and callers of another notice nothing', async (t) => {
@@ -167,7 +155,6 @@ describeNats('faults of a cluster', () => {
     assert.equal(await waiting, undefined);
     await until(() => world.journal().includes('aborted left'));
     await world.callers.more(20);
-    await world.callers.stop();
-    world.check();
+    await world.end();
   });
 });

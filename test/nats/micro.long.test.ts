@@ -171,22 +171,6 @@ describeNats('a member, for other clients of NATS', () => {
     assert.equal(ServiceError.toServiceError(deep)?.code, -32700);
   });
 
-  test('takes requests and batches of JSON-RPC', async (t) => {
-    const { ask } = await member(t, shop());
-    const one = await ask('shop.rpc', '{"jsonrpc":"2.0","id":"x","method":"odd..name"}');
-    assert.equal(one.string(), '{"jsonrpc":"2.0","id":"x","result":"odd"}');
-    const batch = await ask(
-      'shop.rpc',
-      '[{"id":1,"method":"add","params":[1,2]},{"method":"add","params":[1,2]},{"id":2,"method":"none"}]',
-    );
-    assert.deepEqual(
-      (batch.json() as { id: number }[]).map(({ id }) => id),
-      [1, 2],
-    );
-    assert.equal((await ask('shop.rpc', '{"method":"add","params":[1,2]}')).string(), '');
-    assert.match((await ask('shop.rpc', 'hello')).string(), /-32700/);
-  });
-
   test('knows of the caller what its headers say', async (t) => {
     const { ask } = await member(t, shop(), {
       authenticate: ({ headers: { token }, method, path, remoteAddress }) => {
@@ -207,14 +191,6 @@ describeNats('a member, for other clients of NATS', () => {
     assert.equal(ServiceError.toServiceError(refused)?.message, 'who?');
     const odd = await ask('shop.call.seen', '', { 'Rpc-Timeout-Ms': '-5' });
     assert.match(odd.string(), /rpc-timeout-ms must be a positive integer/);
-  });
-
-  test('gives up at the deadline of the caller', async (t) => {
-    const router = shop();
-    router.rpc({ name: 'never', placement: 'inline' }, () => new Promise(() => {}));
-    const { ask } = await member(t, router);
-    const late = await ask('shop.call.never', '', { 'Rpc-Timeout-Ms': '20' });
-    assert.equal(ServiceError.toServiceError(late)?.code, -32001);
   });
 
   test('refuses what is too large, in both directions', async (t) => {

@@ -1,5 +1,4 @@
 import { httpSubject, servers } from './subjects/http.ts';
-import { loopback } from './subjects/loopback.ts';
 import { socketSubject } from './subjects/sockets.ts';
 import { conformance } from './suite.ts';
 
@@ -7,4 +6,3 @@ for (const server of servers) {
   conformance(httpSubject(server));
   conformance(socketSubject(server));
 }
-conformance(loopback);

@@ -4,13 +4,6 @@ import { header, json, post, rpc } from '../raw-client.ts';
 import type { Start } from '../stub-server.ts';
 
 export function calls(start: Start): void {
-  test('a JSON-RPC error is a 200 too', async (t) => {
-    const { client } = await start(t);
-    const reply = await client().ask(post('{'));
-    assert.equal(reply.status, 200);
-    assert.equal(json(reply).error.code, -32700);
-  });
-
   test('nothing to answer is a 204 without body or length', async (t) => {
     const { client } = await start(t);
     const one = client();
@@ -46,11 +39,6 @@ export function calls(start: Start): void {
     const { client, service } = await start(t, { forwardHeaders: ['x-a'] });
     await client().ask(post(rpc('echo'), { 'x-a': '1\r\nX-A: 2' }));
     assert.deepEqual(service.scopes[0]?.headers, { 'x-a': '1, 2' });
-  });
-
-  test('a query behind the path is no part of it', async (t) => {
-    const { client } = await start(t);
-    assert.equal((await client().ask(post(rpc('echo'), {}, '/rpc?x=1'))).status, 200);
   });
 
   test('a service that throws is answered with 500 and one warning', async (t) => {

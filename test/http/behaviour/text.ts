@@ -36,20 +36,17 @@ function assertBody({ headers, body }: RawResponse, text: string): void {
 
 /** What leaves is UTF-8, whatever the characters are and however V8 holds them. */
 export function text(start: Start): void {
-  test('a reply is UTF-8 for é, ü, ÿ, C1 and wide characters, and its length counts bytes', async (t) => {
-    const running = await start(t);
-    const one = running.client();
-    await checkReplies(running, async (reply) => {
-      assertBody(await one.ask(post(rpc('echo'))), reply);
+  for (const [what, pad] of [
+    ['for é, ü, ÿ, C1 and wide characters, and its length counts bytes', asText],
+    ['over 16 KiB', (given: string) => given.repeat(Math.ceil(20_000 / given.length))],
+  ] as const) {
+    test(`a reply is UTF-8 ${what}`, async (t) => {
+      const running = await start(t);
+      const one = running.client();
+      const check = async (reply: string) => assertBody(await one.ask(post(rpc('echo'))), reply);
+      await checkReplies(running, check, pad);
     });
-  });
-
-  test('a reply over 16 KiB is UTF-8', async (t) => {
-    const running = await start(t);
-    const one = running.client();
-    const check = async (reply: string) => assertBody(await one.ask(post(rpc('echo'))), reply);
-    await checkReplies(running, check, (given) => given.repeat(Math.ceil(20_000 / given.length)));
-  });
+  }
 
   test('a reply that closes its connection is UTF-8', async (t) => {
     const running = await start(t);

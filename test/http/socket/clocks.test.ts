@@ -79,8 +79,6 @@ for (const transport of servers) {
       };
       const waiting = [await open(), await open()];
       const answering = waiting.map((socket) => socket.receive().catch(() => {}));
-      // Half a second of calm: by what the process grows from here is seen.
-      await pause(500);
       const half = frame('x'.repeat(maxBodyBytes)).subarray(0, -1);
       await Promise.all(
         Array.from({ length: 16 }, async () => {

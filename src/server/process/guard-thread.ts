@@ -54,8 +54,11 @@ const standsStillMs = 1000;
 /** A main thread that drains shows a turn within this, milliseconds. */
 const turnMs = 1500;
 
-/** How long the main thread may take to show its stack: it does so at once, unless it is in native code. */
+/** How long the main thread may take to show its stack: it does so at once, unless it is in native code or gets no processor. */
 const askMs = 250;
+
+/** So many times as long while others have the processors. */
+const maxAsks = 10;
 
 const data = workerData as GuardData;
 const { supervisor, buffer, layout, lookMs } = data;
@@ -91,15 +94,23 @@ function suspects(): Suspects {
   return { names, isCertain: false };
 }
 
-/** How long the main thread has run, or has waited for a processor, by Linux; NaN: the system does not tell. */
-function busyMs(): number {
+/** What Linux tells of the main thread in a file; empty: the system does not tell. */
+function told(file: 'schedstat' | 'stat'): string {
   try {
-    const path = `/proc/self/task/${process.pid}/schedstat`;
-    const [ran, waited] = readFileSync(path, 'utf8').split(' ');
-    return (Number(ran) + Number(waited)) / 1e6;
+    return readFileSync(`/proc/self/task/${process.pid}/${file}`, 'utf8');
   } catch {
-    return Number.NaN;
+    return '';
   }
+}
+
+/** How long the main thread has run, by Linux; NaN: the system does not tell. */
+function ranMs(): number {
+  return Number.parseInt(told('schedstat'), 10) / 1e6;
+}
+
+/** Whether the main thread runs, or would if it had a processor. Behind the name, which may hold parentheses, is its state. */
+function isRunnable(): boolean {
+  return /\) R [^)]*$/.test(told('stat'));
 }
 
 function isOwn(line: string): boolean {
@@ -120,12 +131,17 @@ function framesOf(text: string): string {
 function look(): Promise<string> {
   return new Promise((resolve) => {
     const session = new Session();
-    const busyBefore = busyMs();
-    const timer = setTimeout(() => {
-      const ms = busyMs() - busyBefore;
-      const doing = Number.isNaN(ms) ? '' : ms > askMs / 10 ? ', computing' : ', waiting';
-      end(`no stack: in native code${doing}`);
-    }, askMs);
+    const ranBefore = ranMs();
+    let asks = 0;
+    const judge = (): void => {
+      const isComputing = ranMs() - ranBefore > askMs / 10;
+      const lacksProcessor = !isComputing && isRunnable();
+      if (lacksProcessor && ++asks < maxAsks) timer = setTimeout(judge, askMs);
+      else if (lacksProcessor) end('no stack: it waits for a processor');
+      else if (Number.isNaN(ranBefore)) end('no stack: in native code');
+      else end(`no stack: in native code, ${isComputing ? 'computing' : 'waiting'}`);
+    };
+    let timer = setTimeout(judge, askMs);
     const end = (text: string): void => {
       clearTimeout(timer);
       resolve(text);
@@ -193,14 +209,14 @@ let lookedAt = 0;
 let isLooking = false;
 let looks = 0;
 const nothing: Suspects = { names: [], isCertain: false };
-let told = JSON.stringify(nothing);
+let toldLast = JSON.stringify(nothing);
 let stack: string | undefined;
 
 function tell(found: Suspects): void {
   const line: GuardLine = { ...found, stack };
   const text = JSON.stringify(line);
-  if (supervisor === undefined || text === told) return;
-  told = text;
+  if (supervisor === undefined || text === toldLast) return;
+  toldLast = text;
   write(supervisor.file, `${supervisor.key}${text}\n`);
 }
 

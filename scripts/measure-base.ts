@@ -115,8 +115,7 @@ const cases: readonly (readonly [Transport, Place])[] = [
 ];
 
 async function compareWith(base: string): Promise<void> {
-  const load = loadavg()[0]?.toFixed(2);
-  console.log(`${pairs} pairs of ${requests} requests against ${commit}, load ${load}`);
+  console.log(`${pairs} pairs of ${requests} requests against ${commit}, load ${loadavg()[0]}`);
   console.log(
     '| server | place | base, us | now, us | now / base | upper 95% bound | main thread |',
   );

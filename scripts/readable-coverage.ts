@@ -1,10 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-interface Coverage {
-  'source-map-cache'?: Record<string, unknown>;
-}
-
 /**
  * Takes the source maps of modules that lie in no file out of what V8 has counted. c8 ends with ERR_INVALID_URL_SCHEME at the first
  * one, and without a report. tsx makes such modules, as `data:` URLs, of TypeScript that ES modules read as CommonJS.
@@ -14,11 +10,9 @@ interface Coverage {
 export function makeReadable(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    const coverage: Coverage = JSON.parse(readFileSync(file, 'utf8'));
-    const maps = Object.entries(coverage['source-map-cache'] ?? {});
-    const ofFiles = maps.filter(([url]) => url.startsWith('file:'));
-    if (ofFiles.length === maps.length) continue;
-    coverage['source-map-cache'] = Object.fromEntries(ofFiles);
-    writeFileSync(file, JSON.stringify(coverage));
+    const { 'source-map-cache': maps = {}, ...coverage } = JSON.parse(readFileSync(file, 'utf8'));
+    const ofFiles = Object.entries(maps).filter(([url]) => url.startsWith('file:'));
+    const kept = { ...coverage, 'source-map-cache': Object.fromEntries(ofFiles) };
+    writeFileSync(file, JSON.stringify(kept));
   }
 }

@@ -17,11 +17,9 @@ export function fail(message: string): never {
 
 /** Runs a script. If it fails, the process ends with one line on stderr. */
 export async function main(script: () => void | Promise<void>): Promise<void> {
-  try {
-    await script();
-  } catch (error) {
-    fail(messageOf(error));
-  }
+  await Promise.resolve()
+    .then(script)
+    .catch((error: unknown) => fail(messageOf(error)));
 }
 
 /** A folder that goes when the process ends, also by a signal. */

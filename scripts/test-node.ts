@@ -105,8 +105,7 @@ try {
   const [major = '', ...rest] = process.argv.slice(2);
   if (!/^\d+$/.test(major)) give('usage: npm run test:node -- MAJOR [arguments]');
   // What is downloaded is kept for the next run.
-  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  const folder = join(cache, 'tandem-test-node');
+  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'tandem-test-node');
   const node = nodeOf(major, join(folder, `node-${major}`));
   const failure = rest.includes('--no-native') ? '' : nativeFailure(node);
   const test = ['--import', 'tsx', 'scripts/test.ts', ...rest];

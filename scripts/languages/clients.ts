@@ -59,7 +59,9 @@ const languages: Readonly<Record<string, Language>> = {
     generated: ['oapi', 'ogen'],
     shell: async (folder, env) => {
       const shell = new Shell(folder, [], { ...env, GOFLAGS: '-mod=readonly' });
-      await downloadModules(shell);
+      const download = (): Promise<string> => shell.run('go mod download');
+      // Go asks for a module once, where npm, pip and Maven ask again.
+      await download().catch(download).catch(download);
       return shell;
     },
     commands: [
@@ -77,18 +79,6 @@ const languages: Readonly<Record<string, Language>> = {
     commands: ['mvn -B -q test'],
   },
 };
-
-/** Go asks for a module once, where npm, pip and Maven ask again. */
-async function downloadModules(shell: Shell): Promise<void> {
-  for (let left = 2; ; left--) {
-    try {
-      await shell.run('go mod download');
-      return;
-    } catch (error) {
-      if (left === 0) throw error;
-    }
-  }
-}
 
 /** Serves hard shapes with worker threads for as long as `use` takes, with the document in `folder`. */
 async function serve(

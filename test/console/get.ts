@@ -41,7 +41,7 @@ export async function ensureBuilt(): Promise<void> {
   if (!existsSync(built)) await buildConsole(root, built);
 }
 
-/** A service of one procedure, `one`, where no other is given. */
+/** It has one procedure, `one`. */
 export function routerOfOne(): Router {
   const router = new Router();
   router.rpc({ name: 'one', placement: 'inline' }, () => 1);

@@ -95,7 +95,7 @@ function suspects(): Suspects {
 }
 
 /** What Linux tells of the main thread in a file; empty: the system does not tell. */
-function told(file: 'schedstat' | 'stat'): string {
+function mainThread(file: 'schedstat' | 'stat'): string {
   try {
     return readFileSync(`/proc/self/task/${process.pid}/${file}`, 'utf8');
   } catch {
@@ -105,12 +105,12 @@ function told(file: 'schedstat' | 'stat'): string {
 
 /** How long the main thread has run, by Linux; NaN: the system does not tell. */
 function ranMs(): number {
-  return Number.parseInt(told('schedstat'), 10) / 1e6;
+  return Number.parseInt(mainThread('schedstat'), 10) / 1e6;
 }
 
 /** Whether the main thread runs, or would if it had a processor. Behind the name, which may hold parentheses, is its state. */
 function isRunnable(): boolean {
-  return /\) R [^)]*$/.test(told('stat'));
+  return /\) R [^)]*$/.test(mainThread('stat'));
 }
 
 function isOwn(line: string): boolean {
@@ -209,14 +209,14 @@ let lookedAt = 0;
 let isLooking = false;
 let looks = 0;
 const nothing: Suspects = { names: [], isCertain: false };
-let toldLast = JSON.stringify(nothing);
+let told = JSON.stringify(nothing);
 let stack: string | undefined;
 
 function tell(found: Suspects): void {
   const line: GuardLine = { ...found, stack };
   const text = JSON.stringify(line);
-  if (supervisor === undefined || text === toldLast) return;
-  toldLast = text;
+  if (supervisor === undefined || text === told) return;
+  told = text;
   write(supervisor.file, `${supervisor.key}${text}\n`);
 }
 
